@@ -14,10 +14,16 @@ SamplingRecipe = Callable[..., Config]
 
 
 def write_sources(folder: Path) -> None:
-    for name, seed, count in (("one", 1, 200), ("two", 2, 60)):
-        words = letters(count * 5, seed)
-        texts = [" ".join(words[place : place + 1 + place // 5 % 5]) for place in range(0, len(words), 5)]
-        write_pairs(folder / f"{name}.tsv", [(text, text[::-1]) for text in texts])
+    """Write one.tsv and two.tsv: sentences of one to five words, whose translation is their reverse."""
+    for name, seed, pair_count in (("one", 1, 200), ("two", 2, 60)):
+        words = letters(5 * pair_count, seed)
+        pairs = []
+        for number in range(pair_count):
+            length = 1 + number % 5
+            sentence_words = words[5 * number : 5 * number + length]
+            text = " ".join(sentence_words)
+            pairs.append((text, text[::-1]))
+        write_pairs(folder / f"{name}.tsv", pairs)
 
 
 def two_sources(folder: Path, subword: Mapping[str, object], weight: float = 1.0, /, **batching: object) -> Config:
@@ -57,5 +63,11 @@ def sampling_recipe(tmp_path_factory: pytest.TempPathFactory) -> SamplingRecipe:
 def sampler(sampling_recipe: SamplingRecipe) -> EpochSampler:
     config = sampling_recipe()
     handler = DataHandler(config).prepare()
-    strength, augmentation = config.subword.sampling, config.training.augmentation
-    return EpochSampler(handler.corpus, handler.subword_folder, strength, augmentation, config.run.seed, max_length=100)
+    return EpochSampler(
+        corpus=handler.corpus,
+        subword_folder=handler.subword_folder,
+        strength=config.subword.sampling,
+        augmentation=config.training.augmentation,
+        seed=config.run.seed,
+        max_length=100,
+    )

@@ -26,13 +26,18 @@ NORMALIZER = Normalizer(NormalizationConfig())
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> PreparedCorpus:
     folder = tmp_path_factory.mktemp("corpus")
+    # The normalizer changes all texts: the spaces inside the brackets, and the Arabic letters of `كتاب`.
     pairs = []
     for number in range(12):
         for english, persian in zip(ENGLISH, PERSIAN, strict=True):
             pairs.append((f"{english} ( {number} )", f"{persian} ( {number} ) كتاب"))
-    source = SourceConfig(name="pairs", path=str(write_pairs(folder / "pairs.tsv", pairs)))
-    split = SplitConfig(validation=20, test=0)
-    return prepare_corpus(CorpusConfig(sources=(source,), split=split, prepared_directory=str(folder / "prepared")))
+    path = write_pairs(folder / "pairs.tsv", pairs)
+    config = CorpusConfig(
+        sources=(SourceConfig(name="pairs", path=str(path)),),
+        split=SplitConfig(validation=20, test=0),
+        prepared_directory=str(folder / "prepared"),
+    )
+    return prepare_corpus(config)
 
 
 @pytest.fixture(scope="module")
@@ -55,11 +60,13 @@ def test_a_store_has_the_ids_of_the_text_as_the_models_see_it(
     tmp_path: Path, corpus: PreparedCorpus, subword: SubwordPair, split: StoredSplit
 ) -> None:
     stores, _, _ = open_tokens(corpus, subword, NORMALIZER, tmp_path)
+    placeholders = list(subword.source.placeholders)
     expected_ids = []
-    for source, target in corpus.pairs(split, "pairs"):
-        placeholders = list(subword.source.placeholders)
-        source, target = training_pair(NORMALIZER.source(source), NORMALIZER.target(target), placeholders)
-        expected_ids.append((subword.source.encode([source])[0], subword.target.encode([target])[0]))
+    for raw_source, raw_target in corpus.pairs(split, "pairs"):
+        source, target = training_pair(NORMALIZER.source(raw_source), NORMALIZER.target(raw_target), placeholders)
+        (source_ids,) = subword.source.encode([source])
+        (target_ids,) = subword.target.encode([target])
+        expected_ids.append((source_ids, target_ids))
     assert ids_of(stores, split) == expected_ids
 
 

@@ -111,14 +111,17 @@ def test_each_seed_has_other_samples(sampler: EpochSampler, tmp_path: Path) -> N
 
 
 def test_a_sample_that_is_too_long_is_replaced_by_the_plain_pieces(sampler: EpochSampler, tmp_path: Path) -> None:
-    free_rows = [row[0] for row in sampled_rows(sampler, tmp_path)]
+    free_rows = [source for source, _ in sampled_rows(sampler, tmp_path)]
     plain_rows = models(sampler)[0].encode(texts(sampler, 0))
     limit = middle_length(free_rows)
-    limited = dataclasses.replace(sampler, max_length=limit)
     expected = []
     for free_row, plain_row in zip(free_rows, plain_rows, strict=True):
-        expected.append(plain_row if len(free_row) >= limit else free_row)
-    assert [row[0] for row in sampled_rows(limited, tmp_path)] == expected
+        is_too_long = len(free_row) >= limit
+        expected.append(plain_row if is_too_long else free_row)
+
+    limited = dataclasses.replace(sampler, max_length=limit)
+    limited_rows = [source for source, _ in sampled_rows(limited, tmp_path)]
+    assert limited_rows == expected
 
 
 # --- fingerprints ---
@@ -161,13 +164,18 @@ def test_all_draws_of_a_pair_have_the_same_target_text(mistyping: EpochSampler, 
 
 
 def test_each_pair_is_drawn_as_often_as_its_count_says(mistyping: EpochSampler, tmp_path: Path) -> None:
-    thrice = sampled_rows(mistyping, tmp_path, times=3)
-    no_draws = np.zeros(mistyping.corpus.count("train", "one"), np.int64)
-    counts = np.arange(mistyping.corpus.count("train", "two")) % 3
+    # No pair of the first source, and those of the second one 0, 1, 2, 0, 1, 2 … times.
+    first_counts = np.zeros(mistyping.corpus.count("train", "one"), np.int64)
+    second_counts = np.arange(mistyping.corpus.count("train", "two")) % 3
+    counts = {"one": first_counts, "two": second_counts}
+
+    # Each pair has the first of its three draws.
+    thrice_rows = sampled_rows(mistyping, tmp_path, times=3)
     expected = []
-    for pair, count in enumerate(counts, start=len(no_draws)):
-        expected += thrice[3 * pair : 3 * pair + count]
-    assert drawn_rows(mistyping, tmp_path, draws_of({"one": no_draws, "two": counts})) == expected
+    for pair, count in enumerate(second_counts, start=len(first_counts)):
+        first_draw = 3 * pair
+        expected += thrice_rows[first_draw : first_draw + count]
+    assert drawn_rows(mistyping, tmp_path, draws_of(counts)) == expected
 
 
 # --- augmentation ---
@@ -219,6 +227,8 @@ def test_an_augmentation_that_makes_a_side_too_long_is_undone(
     source_model, target_model = models(augmented)
     plain_rows = source_model.encode(texts(augmented, 0))
     plain_texts = source_model.decode_ids(plain_rows)
+
+    # The same epoch without a limit, and with one that half of the plain sources reach.
     limit = middle_length(plain_rows)
     limited = dataclasses.replace(augmented, max_length=limit)
     free_texts = decoded(augmented, sampled_rows(augmented, tmp_path), 0)
@@ -244,8 +254,15 @@ def test_sampled_epochs_come_in_order(
     sampler: EpochSampler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes_ahead: int
 ) -> None:
     monkeypatch.setattr(epoch_sampling, "_WORTH_PROCESSES", 0)
-    epochs = sampled_epochs(sampler, lambda epoch: draws(sampler), 2, tmp_path, processes_ahead=processes_ahead)
+    epoch_draws = draws(sampler)
+    epochs = sampled_epochs(
+        sampler,
+        draws=lambda epoch: epoch_draws,
+        first=2,
+        parent=tmp_path,
+        processes_ahead=processes_ahead,
+    )
     with contextlib.closing(epochs):
-        stores = [PairStore.open(folder, draws(sampler).names) for folder in itertools.islice(epochs, 3)]
-    expected = [sampled_rows(sampler, tmp_path / "here", epoch) for epoch in (2, 3, 4)]
-    assert [rows(pairs) for pairs in stores] == expected
+        stores = [PairStore.open(folder, epoch_draws.names) for folder in itertools.islice(epochs, 3)]
+    for epoch, store in zip((2, 3, 4), stores, strict=True):
+        assert rows(store) == sampled_rows(sampler, tmp_path / "here", epoch)

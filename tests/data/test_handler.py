@@ -178,8 +178,9 @@ def test_resumed_batches_equal_those_of_an_uninterrupted_iteration(
     any_handler: DataHandler, stop: int, more: int
 ) -> None:
     uninterrupted = list(itertools.islice(any_handler.train_batches(DataPosition()), stop + more))
+
     _, last_position = uninterrupted[stop - 1]
-    saved = json.loads(json.dumps(last_position.state_dict()))
+    saved = json.loads(json.dumps(last_position.state_dict()))  # as a checkpoint holds it
     resumed = list(itertools.islice(any_handler.train_batches(DataPosition(**saved)), more))
     for (batch, position), (expected_batch, expected_position) in zip(resumed, uninterrupted[stop:], strict=True):
         assert position == expected_position
@@ -215,14 +216,17 @@ def test_validation_batches_are_the_same_at_each_call(validating: DataHandler) -
     assert list(map(tables, validating.validation_batches())) == first_call
 
 
-def test_validation_batches_are_normalized_and_the_held_out_text_is_not(validating: DataHandler) -> None:
-    raw_text = RAW[0][1]
-    assert next(iter(validating.corpus.lines("validation", "held", "fa"))) == raw_text
+def test_held_out_text_is_not_normalized(validating: DataHandler) -> None:
+    assert next(validating.corpus.lines("validation", "held", "fa")) == RAW[0][1]
+
+
+def test_validation_batches_are_normalized(validating: DataHandler) -> None:
     texts = {}
     for batch in validating.validation_batches():
         for number, _, labels in pairs_in(batch):
             (texts[number],) = validating.subword.target.decode_ids([labels])
-    assert texts[20] == validating.normalizer.target(raw_text) != raw_text
+    assert texts[20] == validating.normalizer.target(RAW[0][1])  # pair 20 is the first of RAW
+    assert texts[20] != RAW[0][1]
 
 
 # --- over-long pairs ---
@@ -341,10 +345,13 @@ def test_a_damaged_token_store_is_reported_and_rebuilt(tmp_path: Path, caplog: p
     first = DataHandler(config).prepare()
     file = first.token_folder / "train" / "one.fa.ids"
     content = file.read_bytes()
-    file.write_bytes(content[:100] + bytes([content[100] ^ 1]) + content[101:])
+    damaged = bytearray(content)
+    damaged[100] ^= 1
+    file.write_bytes(damaged)
+
     assert DataHandler(config).prepare().fingerprint == first.fingerprint
     assert file.read_bytes() == content
-    assert [message for message in caplog.messages if "one.fa is damaged" in message and "recreating" in message]
+    assert any("one.fa is damaged" in message and "recreating" in message for message in caplog.messages)
 
 
 # --- ranks and processes ---
@@ -410,9 +417,9 @@ def test_another_process_makes_the_same_batches(any_handler: DataHandler) -> Non
         expected = list(itertools.islice(steps, 40))
     with contextlib.closing(any_handler.training_batches.pinned_steps(start, 2)) as steps:
         arrived = list(itertools.islice(steps, 40))
-    for ours, theirs in zip(arrived, expected, strict=True):
-        assert ours.position == theirs.position
-        assert list(map(tables, ours.batches)) == list(map(tables, theirs.batches))
+    for step, expected_step in zip(arrived, expected, strict=True):
+        assert step.position == expected_step.position
+        assert list(map(tables, step.batches)) == list(map(tables, expected_step.batches))
 
 
 # --- the mixture ---

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import tracemalloc
+from collections.abc import Generator
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from data.conftest import SamplingRecipe
 
 from translator.data import DataHandler, DataPosition, mapped_numbers, packing
+from translator.data.batch import StepBatches
 from translator.data.epoch_sampling import EpochSampler
 from translator.data.machine_folder import MachineFolder
 from translator.data.token_store import TokenWriter
@@ -62,14 +64,21 @@ def test_the_files_of_the_epochs_end_with_the_iteration(batches: TrainingBatches
     assert prepared_names(batches) == before
 
 
+def steps_of_rank(batches: TrainingBatches, folder: Path, rank: int) -> Generator[StepBatches, None, None]:
+    """The steps of one of two ranks that share a machine."""
+    machine = MachineFolder(folder, local_rank=rank, local_world_size=2)
+    return batches.steps(DataPosition(), accumulation=1, rank=rank, world_size=2, machine=machine)
+
+
 def test_the_last_rank_of_a_machine_deletes_an_epoch(batches: TrainingBatches, tmp_path: Path) -> None:
-    first_rank = batches.steps(DataPosition(), 1, 0, 2, MachineFolder(tmp_path, 0, 2))
-    last_rank = batches.steps(DataPosition(), 1, 1, 2, MachineFolder(tmp_path, 1, 2))
+    first_rank = steps_of_rank(batches, tmp_path, rank=0)
+    last_rank = steps_of_rank(batches, tmp_path, rank=1)
+    epoch_folder = tmp_path / "epoch-0"
     with contextlib.closing(first_rank), contextlib.closing(last_rank):
         next(first_rank)
-        assert (tmp_path / "epoch-0").is_dir()
+        assert epoch_folder.is_dir()
         next(last_rank)
-        assert not (tmp_path / "epoch-0").exists()
+        assert not epoch_folder.exists()
 
 
 def test_a_stopped_iteration_leaves_no_files(batches: TrainingBatches) -> None:
@@ -110,6 +119,6 @@ def test_the_memory_of_planning_does_not_grow_with_the_corpus(tmp_path: Path, mo
     monkeypatch.setattr(mapped_numbers, "BLOCK", 512)
     monkeypatch.setattr(packing, "_ROWS_AT_ONCE", 32)
     peak_of_planning(tmp_path / "first", 2_000)  # libraries keep some memory at their first use
-    few = peak_of_planning(tmp_path / "few", 2_000)
-    many = peak_of_planning(tmp_path / "many", 32_000)
-    assert many - few < 30_000, "a byte for each further pair; an array of numbers takes 4 or 8"
+    small_peak = peak_of_planning(tmp_path / "small", 2_000)
+    large_peak = peak_of_planning(tmp_path / "large", 32_000)
+    assert large_peak - small_peak < 30_000, "a byte for each further pair; an array of numbers takes 4 or 8"

@@ -2,7 +2,7 @@
 
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -20,7 +20,9 @@ SOURCES = st.lists(st.tuples(st.integers(0, 60), st.floats(1e-6, 1e6)), min_size
 
 def mixture(pairs: list[int], weights: list[float], temperature: float = 1.0) -> list[MixtureRow]:
     names = [str(number) for number in range(len(pairs))]
-    return mixture_rows(dict(zip(names, pairs, strict=True)), dict(zip(names, weights, strict=True)), temperature)
+    pairs_by_name = dict(zip(names, pairs, strict=True))
+    weights_by_name = dict(zip(names, weights, strict=True))
+    return mixture_rows(pairs_by_name, weights_by_name, temperature)
 
 
 def draw_counts(pairs: list[int], weights: list[float], temperature: float = 1.0) -> list[int]:
@@ -30,7 +32,9 @@ def draw_counts(pairs: list[int], weights: list[float], temperature: float = 1.0
 @settings(deadline=None, max_examples=200)
 @given(sources=SOURCES, temperature=st.floats(1, 1000))
 def test_the_shares_of_all_sources_sum_to_one(sources: list[tuple[int, float]], temperature: float) -> None:
-    rows = mixture([count for count, _ in sources], [weight for _, weight in sources], temperature)
+    pairs = [count for count, _ in sources]
+    weights = [weight for _, weight in sources]
+    rows = mixture(pairs, weights, temperature)
     assert sum(row.share for row in rows) == pytest.approx(1)
 
 
@@ -38,14 +42,17 @@ def test_the_shares_of_all_sources_sum_to_one(sources: list[tuple[int, float]], 
 @given(sources=SOURCES, temperature=st.floats(1, 1000))
 def test_an_epoch_draws_as_many_pairs_as_exist(sources: list[tuple[int, float]], temperature: float) -> None:
     pairs = [count for count, _ in sources]
-    assert sum(draw_counts(pairs, [weight for _, weight in sources], temperature)) == sum(pairs)
+    weights = [weight for _, weight in sources]
+    counts = draw_counts(pairs, weights, temperature)
+    assert sum(counts) == sum(pairs)
 
 
 @settings(deadline=None, max_examples=200)
 @given(sources=SOURCES, temperature=st.floats(1, 1000))
 def test_an_epoch_draws_from_each_source_with_pairs(sources: list[tuple[int, float]], temperature: float) -> None:
     pairs = [count for count, _ in sources]
-    counts = draw_counts(pairs, [weight for _, weight in sources], temperature)
+    weights = [weight for _, weight in sources]
+    counts = draw_counts(pairs, weights, temperature)
     assert [count > 0 for count in counts] == [count > 0 for count in pairs]
 
 
@@ -89,20 +96,30 @@ EPOCHS = st.fixed_dictionaries(
 )
 
 
-def drawn_epochs(case: dict[str, Any]) -> tuple[list[PairNumbers], list[int], list[PairNumbers]]:
-    """Return the pair numbers of each source, how many an epoch takes of them, and the draws of each epoch."""
+class DrawnEpochs(NamedTuple):
+    usable: list[PairNumbers]  # of each source
+    counts: list[int]  # how many of them an epoch draws
+    epochs: list[PairNumbers]  # the draws of each epoch
+
+
+def drawn_epochs(case: dict[str, Any]) -> DrawnEpochs:
     pairs = [count for count, _ in case["sources"]]
-    counts = draw_counts(pairs, [weight for _, weight in case["sources"]], case["temperature"])
-    usable = np.split(np.arange(sum(pairs), dtype=np.int32), np.cumsum(pairs)[:-1])
+    weights = [weight for _, weight in case["sources"]]
+    counts = draw_counts(pairs, weights, case["temperature"])
+
+    all_numbers = np.arange(sum(pairs), dtype=np.int32)
+    ends = np.cumsum(pairs)
+    usable = np.split(all_numbers, ends[:-1])
+
     folder = Path(tempfile.gettempdir())  # the files in it have no names
-    draws = [epoch_draws(usable, counts, case["seed"], epoch, folder) for epoch in range(case["epochs"])]
-    return usable, counts, draws
+    epochs = [epoch_draws(usable, counts, case["seed"], epoch, folder) for epoch in range(case["epochs"])]
+    return DrawnEpochs(usable=usable, counts=counts, epochs=epochs)
 
 
 @settings(deadline=None, max_examples=200)
 @given(case=EPOCHS)
 def test_draws_ascend(case: dict[str, Any]) -> None:
-    for draws in drawn_epochs(case)[2]:
+    for draws in drawn_epochs(case).epochs:
         assert (np.diff(draws) >= 0).all()
 
 
@@ -111,7 +128,8 @@ def test_draws_ascend(case: dict[str, Any]) -> None:
 def test_each_epoch_draws_the_planned_number_of_each_source(case: dict[str, Any]) -> None:
     usable, counts, epochs = drawn_epochs(case)
     for draws in epochs:
-        assert [int(np.isin(draws, numbers).sum()) for numbers in usable] == counts
+        for numbers, count in zip(usable, counts, strict=True):
+            assert np.isin(draws, numbers).sum() == count
 
 
 @settings(deadline=None, max_examples=200)
@@ -127,10 +145,10 @@ def test_all_pairs_of_a_source_are_drawn_equally_often(case: dict[str, Any]) -> 
 def test_the_draws_of_a_seed_never_change(tmp_path: Path) -> None:
     # Resuming an old run after an upgrade needs the very same draws; a change here must be on purpose.
     usable = [np.arange(4, dtype=np.int32), np.arange(4, 10, dtype=np.int32)]
-    assert [epoch_draws(usable, [3, 7], 5, epoch, tmp_path).tolist() for epoch in (0, 1)] == [
-        [0, 1, 2, 4, 5, 6, 7, 8, 9, 9],
-        [1, 3, 3, 4, 4, 5, 6, 7, 8, 8],
-    ]
+    first_epoch = epoch_draws(usable, draw_counts=[3, 7], seed=5, epoch=0, folder=tmp_path)
+    second_epoch = epoch_draws(usable, draw_counts=[3, 7], seed=5, epoch=1, folder=tmp_path)
+    assert first_epoch.tolist() == [0, 1, 2, 4, 5, 6, 7, 8, 9, 9]
+    assert second_epoch.tolist() == [1, 3, 3, 4, 4, 5, 6, 7, 8, 8]
 
 
 # --- the table ---
@@ -139,7 +157,8 @@ def test_the_draws_of_a_seed_never_change(tmp_path: Path) -> None:
 def test_the_mixture_table_shows_shares_and_draws() -> None:
     rows = mixture_rows({"large": 900, "small": 100, "none": 0}, {"large": 1, "small": 3, "none": 1}, 1)
     lines = format_mixture(rows).split("\n")
-    assert lines[0].split("  ")[0] == "source" and len(lines) == 5
+    assert len(lines) == 5
+    assert lines[0].split("  ")[0] == "source"
     assert lines[2].split() == ["large", "900", "1", "75.00%", "750", "0.83", "times"]
     assert lines[3].split() == ["small", "100", "3", "25.00%", "250", "2.50", "times"]
     assert lines[4].split() == ["none", "0", "1", "0.00%", "0", "-"]

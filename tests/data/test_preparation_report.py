@@ -20,25 +20,54 @@ HOSTILE = (
 
 
 def source(name: str, examples: dict[str, tuple[Example, ...]], **counts: int) -> SourceReport:
+    """A source with these numbers of pairs by split, and of dropped ones by rule."""
     pairs_by_split = {split: counts.pop(split, 0) for split in ("train", "validation", "test")}
     dropped = {rule: counts.pop(rule, 0) for rule in RULES}
     read = sum(pairs_by_split.values()) + sum(dropped.values())
-    return SourceReport(name, "auto", read, dropped, pairs_by_split, examples)
+    return SourceReport(name=name, use="auto", read=read, dropped=dropped, kept=pairs_by_split, examples=examples)
 
 
-def report(hostile: tuple[str, ...] = ("plain",)) -> PreparationReport:
-    examples = tuple(Example(line, text, text) for line, text in enumerate(hostile, start=1))
-    sources = (
-        source(hostile[0], {"length_ratio": examples}, train=1234, test=10, length_ratio=6, duplicate=1),
-        source("tatoeba", {"invalid_utf8": (Example(7, "", ""),)}, train=300, validation=20, invalid_utf8=1),
+def lengths_of(name: str) -> LengthReport:
+    return LengthReport(
+        split="train",
+        name=name,
+        pairs=1234,
+        over_long=3,
+        longest=300,
+        source_tokens=20_000,
+        target_tokens=21_000,
     )
-    table = SubwordTable("English", hostile[-1], 8000, 1300, 1000, 1.3, 0, 2)
+
+
+def report(texts: tuple[str, ...] = ("plain",)) -> PreparationReport:
+    """A report with `texts` wherever a corpus or a recipe can put its own: names, examples, kinds of models."""
+    examples = tuple(Example(line, text, text) for line, text in enumerate(texts, start=1))
+    corpus = CorpusReport(
+        fingerprint="ab" * 32,
+        normalizer_version=2,
+        prepare_version=3,
+        sources=(
+            source(texts[0], {"length_ratio": examples}, train=1234, test=10, length_ratio=6, duplicate=1),
+            source("tatoeba", {"invalid_utf8": (Example(7, "", ""),)}, train=300, validation=20, invalid_utf8=1),
+        ),
+        test_sets=(TestSetReport(texts[1 % len(texts)], pairs=1012),),
+    )
+    english = SubwordTable(
+        side="English",
+        model=texts[-1],
+        vocabulary_size=8000,
+        pieces=1300,
+        words=1000,
+        pieces_per_word=1.3,
+        unknown=0,
+        byte_pieces=2,
+    )
     return PreparationReport(
-        corpus=CorpusReport("ab" * 32, 2, 3, sources, (TestSetReport(hostile[1 % len(hostile)], 1012),)),
-        subwords=(table, dataclasses.replace(table, side="Persian")),
-        lengths=[LengthReport("train", name, 1234, 3, 300, 20_000, 21_000) for name in hostile],
+        corpus=corpus,
+        subwords=(english, dataclasses.replace(english, side="Persian")),
+        lengths=[lengths_of(name) for name in texts],
         max_length=256,
-        mixture=[MixtureRow(name, 1234, 2.0, 0.5, 1500) for name in hostile],
+        mixture=[MixtureRow(name=name, pairs=1234, weight=2.0, share=0.5, drawn=1500) for name in texts],
     )
 
 

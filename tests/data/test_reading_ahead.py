@@ -27,7 +27,8 @@ def test_an_error_is_raised_after_the_items_that_precede_it(error: BaseException
     seen: list[int] = []
     with pytest.raises(type(error)) as caught:
         seen.extend(read_ahead(items, depth=9))
-    assert seen == [1, 2] and caught.value is error
+    assert seen == [1, 2]
+    assert caught.value is error
 
 
 def test_closing_early_closes_the_generator_and_ends_its_thread() -> None:

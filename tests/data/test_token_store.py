@@ -39,12 +39,16 @@ def test_a_damaged_file_is_recognised(tmp_path: Path, kind: str, damage: str) ->
     write(tmp_path / "tokens-1" / "train" / "a.en")
     file = tmp_path / "tokens-1" / "train" / f"a.en.{kind}"
     content = file.read_bytes()
+    damaged_contents = {
+        "cut": content[:-8],
+        "longer": content + b"\0" * 8,
+        "empty": b"",
+        "one bit": bytes([content[0] ^ 1]) + content[1:],
+    }
     if damage == "missing":
         file.unlink()
     else:
-        flipped = bytes([content[0] ^ 1]) + content[1:]
-        damaged = {"cut": content[:-8], "longer": content + b"\0" * 8, "empty": b"", "one bit": flipped}
-        file.write_bytes(damaged[damage])
+        file.write_bytes(damaged_contents[damage])
     with pytest.raises(DamagedStoreError, match=r"^the token store .*a\.en is damaged \(.+\)$"):
         TokenStore.open(tmp_path / "tokens-1" / "train" / "a.en")
 
@@ -72,11 +76,13 @@ def test_flat_ids_of_pairs_are_those_of_single_pairs_in_the_same_order(
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         pairs = pair_store(Path(folder), sources)
+        # Any pairs, in any order, also twice.
         numbers: list[int] = []
         if len(pairs):
             numbers = data.draw(st.lists(st.integers(0, len(pairs) - 1), max_size=20))
-        sides = pairs.flat(np.array(numbers, np.int64))
-        for side, flat_ids in enumerate(sides):
+
+        flat_sides = pairs.flat(np.array(numbers, np.int64))
+        for side, flat_ids in enumerate(flat_sides):
             expected: list[int] = []
             for number in numbers:
                 expected += pairs[number][side].tolist()

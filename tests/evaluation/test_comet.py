@@ -16,7 +16,7 @@ from translator.run.folder import RunFolder
 
 FEW = "evaluation.bootstrap_samples=40"
 PROGRAM = """import json, os, sys
-values = dict(zip(sys.argv[1::1], sys.argv[2::1]))
+values = dict(zip(sys.argv[1:], sys.argv[2:]))
 assert os.environ["HF_HUB_OFFLINE"] == os.environ["TRANSFORMERS_OFFLINE"] == "1"
 assert values["--model"] == "{model}" and values["--gpus"] == "0"
 rows = zip(*(open(values[flag], encoding="utf-8").read().splitlines() for flag in ("-s", "-t", "-r")))

@@ -20,14 +20,20 @@ from translator.run.text import printable
 def test_any_text_is_diagnosed_and_the_counts_add_up(test_set: ScoredSet) -> None:
     diagnosis = diagnose(test_set)
     assert len(diagnosis.mistakes) == len(test_set.sources)
+
+    # Two checks need the scores of the model.
     unchecked = set() if test_set.hypothesis_scores else {"unfinished", "search_errors"}
     assert diagnosis.possible.keys() == CHECKS.keys() - unchecked
+
+    # The worst examples are sentences with the mistake.
     for name, count in diagnosis.counts().items():
         assert count <= diagnosis.possible[name] <= len(test_set.sources)
         worst = diagnosis.worst(name, 2)
         assert len(worst) == min(2, count)
         for number, _ in worst:
             assert name in diagnosis.mistakes[number - 1]
+
+    # The result can be saved and printed.
     json.dumps(diagnosis.to_json(), allow_nan=False)
     for line in format_diagnosis(diagnosis):
         assert printable(line) == line
@@ -37,8 +43,10 @@ def test_any_text_is_diagnosed_and_the_counts_add_up(test_set: ScoredSet) -> Non
 @given(st.lists(st.tuples(HOSTILE, HOSTILE, HOSTILE), min_size=1, max_size=5))
 def test_a_hypothesis_equal_to_a_reference_has_no_findings(rows: list[tuple[str, str, str]]) -> None:
     sources, hypotheses, other_references = zip(*rows, strict=True)
-    for references in (list(zip(hypotheses, other_references, strict=True)), hypotheses):
-        assert not any(diagnose(translated(hypotheses, references, sources)).mistakes)
+    two_references = list(zip(hypotheses, other_references, strict=True))
+    for references in (two_references, hypotheses):
+        diagnosis = diagnose(translated(hypotheses, references, sources))
+        assert not any(diagnosis.mistakes)
 
 
 def test_search_errors_are_left_out_without_reference_scores() -> None:
@@ -50,7 +58,8 @@ def test_search_errors_are_left_out_without_reference_scores() -> None:
 def repetition() -> dict[str, Any]:
     """The finding `repetition` of four sentences as JSON, with two examples."""
     hypotheses = ["او رفت رفت به خانه و ماند.", "نه نه نه نه نه\x1b[2J", "او به خانه رفت رفت.", "آری"]
-    findings = diagnose(translated(hypotheses, ["عصر با دوستانش به خانه رفت."] * 4)).to_json(examples=2)["findings"]
+    diagnosis = diagnose(translated(hypotheses, ["عصر با دوستانش به خانه رفت."] * 4))
+    findings = diagnosis.to_json(examples=2)["findings"]
     return next(finding for finding in findings if finding["name"] == "repetition")
 
 

@@ -214,14 +214,19 @@ def test_a_stopped_evaluation_keeps_its_translations_and_resumes(
 
 
 def test_repeated_evaluations_agree_and_other_settings_keep_their_scores(tiny: Any) -> None:
+    # 1. The same settings again.
     config = tiny(*QUICK)
     run = untrained_run(config)
     first = evaluate_run(run)
     assert evaluate_run(run) == first
     assert saved_scores(run) == first.scores
+
+    # 2. Another search.
     beam = evaluate_run(run, overrides=["search.method=beam", "search.beam_size=2", "search.split_sentences=true"])
     assert {score.search for score in first.scores + beam.scores} == {"greedy", "beam-2-by-sentence"}
     assert saved_scores(run) == [*beam.scores, *first.scores]
+
+    # 3. Another checkpoint.
     add_checkpoint(run, config, DataHandler(config).prepare(), step=9)
     newer = evaluate_run(run)
     assert saved_scores(run) == [*newer.scores, *beam.scores, *first.scores]
@@ -241,13 +246,13 @@ def test_evaluation_score_equals_the_validation_score_from_training(
     data = ["corpus.split.test=0", "corpus.filters.near_duplicates=null", "search.avoid_loops=false"]
     config = tiny(*QUICK, *data, *(f"training.{setting}" for setting in settings))
     run = train(config).run
-    validated = load_checkpoint(find_checkpoint(run.checkpoints_folder, "best")).state.score
+    best = load_checkpoint(find_checkpoint(run.checkpoints_folder, "best"))
     evaluation = evaluate_systems(
         [System((run,))], split="validation", overrides=["search.method=greedy"], report=False
     )
     score = next(score for score in evaluation.scores if score.metric == metric)
-    assert validated is not None
-    assert score.score == validated > 0
+    assert score.score == best.state.score
+    assert score.score > 0
     assert (score.sentences, score.test_set) == (config.training.validation_sentences, "validation")
 
 
@@ -260,15 +265,16 @@ def test_a_run_without_held_out_text_reports_nothing_to_evaluate(tiny: Any, capl
 def test_damaged_files_are_reported_before_the_model_is_loaded(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("translator.evaluation.evaluate.Translator")
     run = untrained_run(tiny(FEW))
+    scores_file = run.evaluation_folder / "scores.json"
     run.evaluation_folder.write_text("in the way")
     with pytest.raises(StorageError, match="evaluation"):
         evaluate_run(run)
     run.evaluation_folder.unlink()
     run.evaluation_folder.mkdir()
-    (run.evaluation_folder / "scores.json").write_text("[")
+    scores_file.write_text("[")
     with pytest.raises(RunError, match=r"scores\.json is damaged"):
         evaluate_run(run)
-    (run.evaluation_folder / "scores.json").unlink()
+    scores_file.unlink()
     (run.held_out_folder / "test.jsonl").write_text("{}\n")
     with pytest.raises(RunError, match="held_out"):
         evaluate_run(run)
@@ -280,8 +286,9 @@ def test_several_runs_and_checkpoints_are_compared(tiny: Any, caplog: pytest.Log
     run = untrained_run(config)
     add_checkpoint(run, config, DataHandler(config).prepare(), step=9)
     second_run = copy_of(run, run.path.with_name("other"))
-    recipe = (second_run.path / "config.yaml").read_text(encoding="utf-8")
-    (second_run.path / "config.yaml").write_text(recipe.replace("method: greedy", "method: beam"), encoding="utf-8")
+    recipe_file = second_run.path / "config.yaml"
+    recipe = recipe_file.read_text(encoding="utf-8")
+    recipe_file.write_text(recipe.replace("method: greedy", "method: beam"), encoding="utf-8")
     systems = [System((run,), "best"), System((run,), "last"), System((run,), "5"), System((second_run,), "5")]
     evaluation = evaluate_systems(systems, overrides=["search.processes=1"])
     assert [(scored.system, scored.checkpoint, scored.search) for scored in evaluation.sets] == [
@@ -357,12 +364,14 @@ def test_sentences_of_a_named_test_set_that_a_run_was_trained_on_are_counted(
 
 def test_another_text_with_the_name_of_the_test_set_of_a_run_replaces_nothing(tiny: Any, tmp_path: Path) -> None:
     run = untrained_run(tiny(*QUICK))
-    recipe_evaluation = evaluate_systems([System((run,))], report=False)
-    files = {file: file.read_bytes() for file in run.evaluation_folder.glob("toy.*")}
+    systems = [System((run,))]
+    recipe_evaluation = evaluate_systems(systems, report=False)
+    contents = {file: file.read_bytes() for file in run.evaluation_folder.glob("toy.*")}
     named = [write_named(tmp_path).replace("news=", "toy=")]
-    named_evaluation = evaluate_systems([System((run,))], test_sets=named, report=False)
-    again = evaluate_systems([System((run,))], test_sets=named, report=False)
-    assert {file: file.read_bytes() for file in files} == files
+    named_evaluation = evaluate_systems(systems, test_sets=named, report=False)
+    again = evaluate_systems(systems, test_sets=named, report=False)
+    for file, content in contents.items():
+        assert file.read_bytes() == content
     assert again == named_evaluation
     assert saved_scores(run) == [*recipe_evaluation.scores, *named_evaluation.scores]
     assert named_evaluation.sets[0].test_set.startswith("toy-")
@@ -372,7 +381,8 @@ def test_the_own_text_of_the_first_run_does_not_lead_the_scores_of_another_run(t
     run = untrained_run(tiny(*QUICK))
     second_run = copy_of(run, run.path.with_name("other"))
     text = read_held_out_folder(run.held_out_folder, "test")[0]
-    write_held_out(second_run.held_out_folder, "test", [replace(text, sources=("another", *text.sources[1:]))])
+    changed_text = replace(text, sources=("another", *text.sources[1:]))
+    write_held_out(second_run.held_out_folder, "test", [changed_text])
     alone = evaluate_systems([System((second_run,))], report=False)
     together = evaluate_systems([System((run,)), System((second_run,))], report=False)
     assert saved_scores(second_run)[: len(alone.scores)] == alone.scores
@@ -413,8 +423,8 @@ def test_an_ensemble_has_one_folder_however_its_paths_are_written(tmp_path: Path
 
 def test_ensembles_of_different_runs_have_different_folders(tmp_path: Path) -> None:
     """Runs of the same name in different folders, names with a plus, and names too long for a file system."""
-    long = tuple("x" * 90 + str(number) for number in range(4))
-    name_lists = [("b",), ("seed2/b",), ("seed3/b",), ("b+c",), ("b", "c"), long[:3], long]
+    long_names = ("x" * 90 + "0", "x" * 90 + "1", "x" * 90 + "2", "x" * 90 + "3")
+    name_lists = [("b",), ("seed2/b",), ("seed3/b",), ("b+c",), ("b", "c"), long_names[:3], long_names]
     folders = [ensemble_folder(tmp_path, "a", *names) for names in name_lists]
     assert len(set(folders)) == len(folders)
     for folder in folders:

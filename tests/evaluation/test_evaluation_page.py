@@ -30,8 +30,11 @@ HYPOTHESES = ("در باز است.", "سه عمو داری.", "باران NATO")
 
 
 def page_of(title: str, *sets: ScoredSet) -> str:
-    comparisons = [compare_systems(sets, metrics=("chrf",), samples=20, trials=20)] if len(sets) > 1 else []
-    return evaluation_page(title, sets, [diagnose(test_set) for test_set in sets], comparisons, [f"{title} is missing"])
+    comparisons = []
+    if len(sets) > 1:
+        comparisons = [compare_systems(sets, metrics=("chrf",), samples=20, trials=20)]
+    diagnoses = [diagnose(test_set) for test_set in sets]
+    return evaluation_page(title, sets, diagnoses, comparisons, [f"{title} is missing"])
 
 
 @pytest.fixture(scope="module")

@@ -27,8 +27,13 @@ SPBLEU_MODEL = "flores200sacrebleuspm"
 
 
 def sentences(count: int, seed: int) -> list[str]:
+    """Return sentences of three to eight words."""
     generator = np.random.default_rng(seed)
-    return [" ".join(generator.choice(WORDS, size=generator.integers(3, 9))) for _ in range(count)]
+    texts = []
+    for _ in range(count):
+        words = generator.choice(WORDS, size=generator.integers(3, 9))
+        texts.append(" ".join(words))
+    return texts
 
 
 HYPOTHESES_OF_SEVERAL = sentences(30, seed=1)
@@ -54,8 +59,10 @@ def check_equals_sacrebleu(score: Score, metric: Any, references: list[list[Any]
     assert score.signature == str(metric.get_signature())
     assert score.interval is not None
     low, high = score.interval
-    assert (high - low) / 2 == pytest.approx(expected._ci, abs=1e-5)
-    assert (low + high) / 2 == pytest.approx(expected._mean, abs=1e-5)
+    half_width = (high - low) / 2
+    middle = (low + high) / 2
+    assert half_width == pytest.approx(expected._ci, abs=1e-5)
+    assert middle == pytest.approx(expected._mean, abs=1e-5)
 
 
 @every_metric
@@ -68,13 +75,16 @@ def test_scores_against_two_references_equal_those_of_sacrebleu(name: MetricName
 
 @every_metric
 def test_scores_against_a_varying_number_of_references_equal_those_of_sacrebleu(name: MetricName, metric: Any) -> None:
+    # Every other sentence lacks the second reference.
     references: list[tuple[str, ...]] = []
     second_side: list[str | None] = []
     for number, (first, second) in enumerate(zip(FIRST_REFERENCES, SECOND_REFERENCES, strict=True)):
-        # Every other sentence lacks the second reference.
-        has_second = number % 2 == 1
-        references.append((first, second) if has_second else (first,))
-        second_side.append(second if has_second else None)
+        if number % 2 == 1:
+            references.append((first, second))
+            second_side.append(second)
+        else:
+            references.append((first,))
+            second_side.append(None)
     score = compute_scores(HYPOTHESES_OF_SEVERAL, references, metrics=(name,), bootstrap_samples=100)[-1]
     check_equals_sacrebleu(score, metric, [FIRST_REFERENCES, second_side])
     assert score.signature.startswith("nrefs:var|bs:100|seed:12345|")

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
@@ -35,7 +36,11 @@ REFERENCE = TEXT.map("ب{}".format)  # not blank
 def scored(texts: list[tuple[str, str, str]], *, by_model: bool = True) -> ScoredSet:
     """Return a set of hypotheses, first and second references; only every second sentence has a second reference."""
     hypotheses, first_references, second_references = zip(*texts, strict=True)
-    references = tuple((row[1], row[2])[: 1 + number % 2] for number, row in enumerate(texts))
+    references: list[tuple[str, ...]] = []
+    for number, (_, first, second) in enumerate(texts):
+        has_second = number % 2 == 1
+        references.append((first, second) if has_second else (first,))
+
     # The model sees a reference in another spelling.
     hypothesis_scores = tuple(model_score(text, text, -1.5, finished=True) for text in hypotheses)
     reference_scores = tuple(
@@ -48,7 +53,7 @@ def scored(texts: list[tuple[str, str, str]], *, by_model: bool = True) -> Score
         checkpoint="step-000005",
         search="beam-5",
         sources=second_references,
-        references=references,
+        references=tuple(references),
         hypotheses=hypotheses,
         origins=("flores",) * len(texts),
         left_out=(2, 7),
@@ -92,10 +97,12 @@ def test_scored_sets_with_any_text_are_read_back_as_written(
         (lambda lines: [b""], "line 1: "),
     ],
 )
-def test_a_damaged_sentences_file_is_refused_with_the_reason(tmp_path: Path, damage: object, reason: str) -> None:
+def test_a_damaged_sentences_file_is_refused_with_the_reason(
+    tmp_path: Path, damage: Callable[[list[bytes]], list[bytes]], reason: str
+) -> None:
     path = write_scored_set(tmp_path, scored([("آ", "ب", "a"), ("پ", "ت", "b")]))
-    assert callable(damage)
-    path.write_bytes(b"\n".join(damage(path.read_bytes().splitlines())) + b"\n")
+    damaged_lines = damage(path.read_bytes().splitlines())
+    path.write_bytes(b"\n".join(damaged_lines) + b"\n")
     with pytest.raises(InputError, match=r"sentences\.jsonl is not a file of translated sentences") as caught:
         read_scored_set(path)
     assert reason in str(caught.value)
@@ -119,8 +126,6 @@ FIRST = Score(
     checkpoint="step-000005",
     sentences=3,
 )
-
-
 CHRF = dataclasses.replace(FIRST, metric="chrf", score=2.0)
 BEAM = dataclasses.replace(FIRST, search="beam-5", score=3.0)
 FLORES = dataclasses.replace(FIRST, test_set="flores", interval=(0.5, 1.5))
@@ -158,12 +163,11 @@ def test_scores_json_has_an_interval_where_a_score_has_one(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("content", ["", "[", "{}", '[{"metric": "bleu"}]', "\xff"])
 def test_a_damaged_scores_file_is_named_and_left_unchanged(tmp_path: Path, content: str) -> None:
-    run = RunFolder(tmp_path)
-    (run.evaluation_folder / "scores.json").parent.mkdir()
-    (run.evaluation_folder / "scores.json").write_bytes(content.encode("latin-1"))
+    scores_file = tmp_path / "scores.json"
+    scores_file.write_bytes(content.encode("latin-1"))
     with pytest.raises(RunError, match=r"scores\.json is damaged \(.*\); delete it and evaluate again"):
-        add_scores(run.evaluation_folder, [FIRST])
-    assert (run.evaluation_folder / "scores.json").read_bytes() == content.encode("latin-1")
+        add_scores(tmp_path, [FIRST])
+    assert scores_file.read_bytes() == content.encode("latin-1")
 
 
 SIDES = text_sides(["a", "b"], [("آ",), ("ب", "پ")])

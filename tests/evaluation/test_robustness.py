@@ -29,12 +29,17 @@ FLAGS = ("evaluation.bootstrap_samples=40", "evaluation.metrics=[bleu, chrf]")
 
 @given(st.lists(st.tuples(TEXT, TEXT, TEXT), min_size=1, max_size=5))
 def test_chrf_from_counts_equals_that_of_sacrebleu(rows: list[tuple[str, str, str]]) -> None:
-    hypotheses, *references = map(list, zip(*rows, strict=True))
-    expected = sacrebleu.corpus_chrf(hypotheses, references).score
-    counts = counts_for_chrf(hypotheses, list(zip(*references, strict=True)))
-    assert float(chrf_of(counts.sum(axis=0))) == pytest.approx(expected, abs=1e-9)
-    twice = np.stack([counts.sum(axis=0), 3 * counts.sum(axis=0)])
-    assert chrf_of(twice) == pytest.approx(expected, abs=1e-9)
+    hypotheses = [hypothesis for hypothesis, _, _ in rows]
+    references = [(first, second) for _, first, second in rows]
+    reference_sides = [list(side) for side in zip(*references, strict=True)]
+    expected = sacrebleu.corpus_chrf(hypotheses, reference_sides).score
+
+    counts = counts_for_chrf(hypotheses, references).sum(axis=0)
+    assert float(chrf_of(counts)) == pytest.approx(expected, abs=1e-9)
+
+    # Several resamples at once; a corpus three times as large has the same score.
+    resampled_counts = np.stack([counts, 3 * counts])
+    assert chrf_of(resampled_counts) == pytest.approx(expected, abs=1e-9)
 
 
 TYPED_TEXT = "He said: \"I don't know  NATO's plans for 2024.\""
@@ -108,11 +113,12 @@ def test_every_way_of_typing_is_saved(measured: Measured) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_the_loss_is_the_difference_of_two_chrf_scores(measured: Measured, way: str) -> None:
     saved = measured.losses[way]
-    references = [list(side) for side in zip(*measured.plain.sets[0].references, strict=True)]
-    score = saved["score"]["score"]
-    assert score == pytest.approx(sacrebleu.corpus_chrf(saved["hypotheses"], references).score)
-    chrf = next(score.score for score in measured.plain.scores if score.metric == "chrf")
-    assert saved["loss"] == pytest.approx(chrf - score)
+    reference_sides = [list(side) for side in zip(*measured.plain.sets[0].references, strict=True)]
+    expected_chrf = sacrebleu.corpus_chrf(saved["hypotheses"], reference_sides).score
+    typed_chrf = saved["score"]["score"]
+    assert typed_chrf == pytest.approx(expected_chrf)
+    plain_chrf = next(score.score for score in measured.plain.scores if score.metric == "chrf")
+    assert saved["loss"] == pytest.approx(plain_chrf - typed_chrf)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -159,9 +165,12 @@ def test_no_partial_translations_are_left(measured: Measured) -> None:
 
 
 def test_a_harmful_way_of_typing_has_a_positive_loss_and_interval() -> None:
+    # Plain text is translated perfectly, typed text as `x`.
     translator, _ = echo()
-    plain = translated(["در باز است."] * 8, ["در باز است."] * 8, [f"The door {n} is open." for n in range(8)])
+    sources = [f"The door {number} is open." for number in range(8)]
+    plain = translated(["در باز است."] * 8, ["در باز است."] * 8, sources)
     losses = measure_robustness(plain, translator, lambda texts, _: ["x"] * len(texts), samples=100)
+
     harmful = [loss for loss in losses if loss.changed == 8]
     assert {loss.way for loss in harmful} >= {"capitals", "lower-case", "no-final-punctuation"}
     for loss in harmful:

@@ -21,8 +21,13 @@ WORDS = TEXT.split()
 
 
 def sentences(count: int, seed: int) -> list[str]:
+    """Return sentences of six to twelve different words."""
     chance = random.Random(seed)
-    return [" ".join(chance.sample(WORDS, chance.randint(6, 12))) + " ." for _ in range(count)]
+    texts = []
+    for _ in range(count):
+        words = chance.sample(WORDS, chance.randint(6, 12))
+        texts.append(" ".join(words) + " .")
+    return texts
 
 
 def spoilt(texts: Sequence[str], share: float, seed: int) -> list[str]:
@@ -45,6 +50,10 @@ WORSE = spoilt(REFERENCES, 0.7, seed=5)
 def paired_tests(*hypotheses: Sequence[str], references: Sequence[tuple[str, ...]]) -> tuple[PairedTest, ...]:
     sets = [translated(texts, references, system=f"system {number}") for number, texts in enumerate(hypotheses)]
     return compare_systems(sets, metrics=METRICS, samples=100, trials=100).tests
+
+
+def decimal_numbers(text: str) -> list[float]:
+    return [float(number) for number in re.findall(r"-?\d+\.\d+", text)]
 
 
 class PrintedTests(NamedTuple):
@@ -71,13 +80,14 @@ def printed_tests(folder: Path, *flags: str) -> PrintedTests:
         name, *cells = line.strip("│").split("│")
         if len(cells) != len(METRICS) or "BLEU" in line:
             continue
-        numbers = [[float(number) for number in re.findall(r"-?\d+\.\d+", cell)] for cell in cells]
+        numbers = [decimal_numbers(cell) for cell in cells]
         if name.strip():
             systems.append(numbers)
         else:
             for metric_numbers, p_values in zip(systems[-1], numbers, strict=True):
                 metric_numbers += p_values
-    return PrintedTests(numbers=systems, signatures=re.findall(r"^ - \w+ +(nrefs\S+)", output, re.MULTILINE))
+    signatures = re.findall(r"^ - \w+ +(nrefs\S+)", output, re.MULTILINE)
+    return PrintedTests(numbers=systems, signatures=signatures)
 
 
 @pytest.mark.parametrize(
@@ -89,16 +99,19 @@ def test_significance_results_equal_those_of_sacrebleus_command_line(
 ) -> None:
     printed = printed_tests(tmp_path, *flags)
     references = list(zip(REFERENCES, SECOND_REFERENCES, strict=True))
-    tests = [test for test in paired_tests(BASE, CLOSE, WORSE, references=references) if test.method == method]
+    tests_of_all_methods = paired_tests(BASE, CLOSE, WORSE, references=references)
+    tests = [test for test in tests_of_all_methods if test.method == method]
     assert [test.metric for test in tests] == list(METRICS)
     for place, test in enumerate(tests):
         assert test.signature == printed.signatures[place]
         for result, printed_system in zip(test.systems, printed.numbers, strict=True):
             expected = list(printed_system[place])
             if result.p_value is not None:
-                assert result.p_value == pytest.approx(expected.pop(), abs=1e-4), "four decimals are printed"
-            numbers = [number for number in (result.score, result.mean, result.half_interval) if number is not None]
-            assert numbers == pytest.approx(expected, abs=2e-5), "some are computed in single precision"
+                expected_p_value = expected.pop()
+                assert result.p_value == pytest.approx(expected_p_value, abs=1e-4), "four decimals are printed"
+            numbers = (result.score, result.mean, result.half_interval)
+            numbers_of_method = [number for number in numbers if number is not None]
+            assert numbers_of_method == pytest.approx(expected, abs=2e-5), "some are computed in single precision"
 
 
 def test_a_system_compared_with_itself_has_zero_difference_and_p_value_one() -> None:

@@ -47,7 +47,8 @@ def test_a_run_is_read_as_its_newest_evaluation(runs: tuple[str, str]) -> None:
 
 
 def test_a_renamed_run_is_read_under_its_new_name(runs: tuple[str, str]) -> None:
-    renamed = Path(runs[1]).rename(Path(runs[1]).with_name("new"))
+    second_run = Path(runs[1])
+    renamed = second_run.rename(second_run.with_name("new"))
     ((_, second),) = read_systems([runs[0], str(renamed)])
     assert second.system == "new"
 
@@ -196,7 +197,8 @@ def test_persian_is_the_source_language_if_no_reference_is_persian() -> None:
 def test_unusable_text_files_are_refused_with_the_reason(tmp_path: Path, content: bytes | None, message: str) -> None:
     if content is not None:
         (tmp_path / "a.txt").write_bytes(content)
-    source, reference = write(tmp_path / "news.en", SOURCES), write(tmp_path / "news.fa", REFERENCES)
+    source = write(tmp_path / "news.en", SOURCES)
+    reference = write(tmp_path / "news.fa", REFERENCES)
     with pytest.raises(TranslatorError, match=message):
         read_systems([reference, str(tmp_path / "a.txt")], source=source, references=[reference])
 

@@ -23,12 +23,19 @@ from translator.evaluation.test_sets import check_languages, look_into_training,
 from translator.run.folder import RunFolder
 
 NORMALIZER = Normalizer(NormalizationConfig())
-ENGLISH, PERSIAN = "The door is open.", "در باز است."
+ENGLISH = "The door is open."
+PERSIAN = "در باز است."
 TRAINING = [("The door is open", "در باز است"), ("the door's key", "کلید در"), ("Nobody knows", "کسی نمی‌داند")]
 
 
 def held_out(*rows: tuple[str, ...]) -> HeldOutSet:
-    return HeldOutSet("news", tuple(row[0] for row in rows), tuple(row[1:] for row in rows), ("news",) * len(rows))
+    """A test set of these sentences: of each row, the source, then the references."""
+    return HeldOutSet(
+        name="news",
+        sources=tuple(row[0] for row in rows),
+        references=tuple(row[1:] for row in rows),
+        origins=("news",) * len(rows),
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,7 +75,8 @@ def named(name: str, *english: str) -> HeldOutSet:
     return replace(held_out(*[(text, PERSIAN) for text in english]), name=name)
 
 
-FIRST, OTHER = named("news", "First."), named("news", "Other.")
+FIRST = named("news", "First.")
+OTHER = named("news", "Other.")
 
 
 @pytest.fixture

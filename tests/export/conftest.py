@@ -18,8 +18,9 @@ SETTINGS = SubwordConfig(vocabulary_size=420, byte_fallback=True)
 @pytest.fixture(scope="session")
 def subword_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("subword")
-    for side, file in enumerate((SOURCE_FILE, TARGET_FILE)):
-        SubwordModel.train([pair[side] for pair in sample_pairs("train")[:800]], SETTINGS, folder / file)
+    pairs = sample_pairs("train")[:800]
+    SubwordModel.train([english for english, _ in pairs], SETTINGS, folder / SOURCE_FILE)
+    SubwordModel.train([persian for _, persian in pairs], SETTINGS, folder / TARGET_FILE)
     write_json(folder / RECORD_FILE, {"sha256": SubwordPair.load(folder).sha256})
     return folder
 
@@ -27,7 +28,9 @@ def subword_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def joint_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("joint")
-    texts = [text for pair in sample_pairs("train")[:800] for text in pair]
+    texts: list[str] = []
+    for pair in sample_pairs("train")[:800]:
+        texts += pair
     SubwordModel.train(texts, SETTINGS.model_copy(update={"joint": True}), folder / JOINT_FILE)
     return folder
 

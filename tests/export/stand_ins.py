@@ -37,8 +37,11 @@ search: {{method: beam, beam_size: 3, max_length_ratio: 0.5, avoid_loops: false,
 
 @functools.cache
 def sample_pairs(split: str) -> list[tuple[str, str]]:
-    lines = (SAMPLE / f"{split}.tsv").read_text(encoding="utf-8").splitlines()
-    return [(english, persian) for english, persian in (line.split("\t")[:2] for line in lines)]
+    pairs = []
+    for line in (SAMPLE / f"{split}.tsv").read_text(encoding="utf-8").splitlines():
+        english, persian, *_ = line.split("\t")
+        pairs.append((english, persian))
+    return pairs
 
 
 TEXTS = [english for english, _ in sample_pairs("test")[:6]]
@@ -46,9 +49,9 @@ TEXTS = [english for english, _ in sample_pairs("test")[:6]]
 
 def sample_rows(subword: SubwordPair, count: int) -> list[list[int]]:
     """Return the source ids of `count` sentences of the sample's test set, none twice."""
-    texts = list(dict.fromkeys(english for english, _ in sample_pairs("test")))[:count]
-    assert len(texts) == count
-    return subword.source.encode(texts)
+    different_texts = list(dict.fromkeys(english for english, _ in sample_pairs("test")))
+    assert len(different_texts) >= count
+    return subword.source.encode(different_texts[:count])
 
 
 def stand_in(config: ModelConfig, subword: SubwordPair, seed: int = 1) -> Transformer:
@@ -66,22 +69,31 @@ def stand_in(config: ModelConfig, subword: SubwordPair, seed: int = 1) -> Transf
 def taught(config: ModelConfig, subword: SubwordPair, steps: int = 120) -> Transformer:
     """Return a model that has seen enough of the sample to tell sentences apart and to end most of its own."""
     torch.manual_seed(1)
-    untaught = config.model_copy(update={"dropout": 0.0})
-    model = Transformer(untaught, subword.source.vocabulary_size, subword.target.vocabulary_size)
+    without_dropout = config.model_copy(update={"dropout": 0.0})
+    model = Transformer(without_dropout, subword.source.vocabulary_size, subword.target.vocabulary_size)
     optimizer = torch.optim.Adam(model.parameters())
+
+    # Batches of 16 sentences of similar lengths, in random order.
     pairs = sorted(sample_pairs("train")[:1200], key=lambda pair: len(pair[0]))
     sources = subword.source.encode([english for english, _ in pairs])
     targets = subword.target.encode([persian for _, persian in pairs])
-    starts = (16 * torch.randperm(len(pairs) // 16)).tolist()
+    batch_size = 16
+    starts = (batch_size * torch.randperm(len(pairs) // batch_size)).tolist()
+
     for step in range(steps):
         start = starts[step % len(starts)]
-        source, labels = (collate_source(rows[start : start + 16]) for rows in (sources, targets))
-        target_input = torch.cat((labels.new_full((len(labels), 1), SOS), labels[:, :-1]), dim=1)
+        source = collate_source(sources[start : start + batch_size])
+        labels = collate_source(targets[start : start + batch_size])
+        first_column = labels.new_full((len(labels), 1), SOS)
+        target_input = torch.cat((first_column, labels[:, :-1]), dim=1)
+
+        # The learning rate rises in the first 20 steps.
         for group in optimizer.param_groups:
             group["lr"] = 5e-3 * min(1.0, (step + 1) / 20)
+
         logits = model(source, target_input)
-        optimizer.zero_grad()
         loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=PAD)
+        optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()

@@ -80,11 +80,14 @@ def test_every_architecture_gives_the_same_tokens_and_probabilities(
     exported = Ctranslate2Searcher(tmp_path, pair, config.max_positions, workers=1)
     reference = TorchSearcher([model], CPU)
 
+    # The same tokens are found ...
     rows = sample_rows(pair, 4)
     shortest = FREE.model_copy(update={"max_length_ratio": 0.01})
     hypotheses = best_of(exported.find(rows, shortest))
     expected = best_of(reference.find(rows, shortest))
     assert tokens_of(hypotheses) == tokens_of(expected)
+
+    # ... and any tokens have the same probabilities.
     targets = [[20, 60, 33, 7], [5], [], [9, 8]]
     assert_same(exported.score(rows, targets), reference.score(rows, targets))
 
@@ -105,17 +108,19 @@ def written(gated_model: Transformer, subword: SubwordPair, tmp_path: Path) -> d
 
 
 def test_an_int8_export_is_smaller(written: dict[str, Path]) -> None:
-    sizes = {precision: (folder / "model.bin").stat().st_size for precision, folder in written.items()}
-    assert sizes["int8"] < 0.6 * sizes["float32"]
+    int8_size = (written["int8"] / "model.bin").stat().st_size
+    float32_size = (written["float32"] / "model.bin").stat().st_size
+    assert int8_size < 0.6 * float32_size
 
 
 def test_int8_export_scores_are_close(written: dict[str, Path], subword: SubwordPair) -> None:
     rows = sample_rows(subword, 20)
+    targets = [[10, 20, 30, 40]] * len(rows)
     scores = {}
     for precision, folder in written.items():
-        engine = Ctranslate2Searcher(folder, subword, 128, compute_type=precision)
-        scored = engine.score(rows, [[10, 20, 30, 40]] * 20)
-        scores[precision] = [hypothesis.score for hypothesis in scored]
+        engine = Ctranslate2Searcher(folder, subword, max_positions=128, compute_type=precision)
+        hypotheses = engine.score(rows, targets)
+        scores[precision] = [hypothesis.score for hypothesis in hypotheses]
     assert scores["int8"] == pytest.approx(scores["float32"], rel=0.05)
     assert scores["int8"] != scores["float32"]
 
@@ -203,6 +208,8 @@ def test_greedy_search_matches_torch_in_tokens_and_scores(
     assert_same(hypotheses, expected)
     for hypothesis, reference in zip(hypotheses, expected, strict=True):
         assert hypothesis.normalized_score == pytest.approx(reference.normalized_score, abs=1e-4)
+
+    # Without scores, the tokens are the same.
     unscored = best_of(engines.exported.find(rows, config, scored=False))
     assert tokens_of(unscored) == tokens_of(expected)
 
@@ -262,8 +269,8 @@ def double_count(hypotheses: Sequence[Hypothesis], after: int = 0) -> int:
 
 
 def test_tokens_follow_themselves_if_doubles_are_allowed(engines: Engines, rows: list[list[int]]) -> None:
-    free = engines.torch.find(rows, SHORT.model_copy(update={"min_length_ratio": 1.5}))
-    assert double_count(best_of(free)) > 0
+    config = SHORT.model_copy(update={"min_length_ratio": 1.5})
+    assert double_count(best_of(engines.torch.find(rows, config))) > 0
 
 
 @pytest.mark.parametrize("name", Engines._fields)
@@ -276,10 +283,12 @@ def test_no_token_follows_itself_if_doubles_are_forbidden(name: str, engines: En
 @pytest.mark.parametrize("name", Engines._fields)
 def test_a_forced_prefix_may_double_a_token(name: str, engines: Engines, rows: list[list[int]]) -> None:
     prefix = [30, 30, 40]
-    forced = best_of(getattr(engines, name).find(rows, SHORT, 1, [prefix] * len(rows), no_doubles=True))
-    for hypothesis in forced:
+    engine = getattr(engines, name)
+    prefixes = [prefix] * len(rows)
+    hypotheses = best_of(engine.find(rows, SHORT, 1, prefixes, no_doubles=True))
+    for hypothesis in hypotheses:
         assert list(hypothesis.tokens[:3]) == prefix
-    assert double_count(forced, after=2) == 0
+    assert double_count(hypotheses, after=2) == 0
 
 
 def test_beam_search_does_not_stop_before_torch(subword: SubwordPair, rows: list[list[int]], tmp_path: Path) -> None:
@@ -292,12 +301,17 @@ def test_beam_search_does_not_stop_before_torch(subword: SubwordPair, rows: list
 
 
 def test_forced_prefixes_are_scored_as_with_torch(engines: Engines, rows: list[list[int]]) -> None:
-    prefixes = [[30, 40, 50] if number % 2 else [] for number in range(len(rows))]
+    # Every second row has a prefix.
+    prefixes: list[list[int]] = [[] for _ in rows]
+    for number in range(1, len(rows), 2):
+        prefixes[number] = [30, 40, 50]
+
     hypotheses = best_of(engines.exported.find(rows, SHORT, 1, prefixes))
     expected = best_of(engines.torch.find(rows, SHORT, 1, prefixes))
     assert tokens_of(hypotheses) == tokens_of(expected)
-    for hypothesis, reference, prefix in zip(hypotheses, expected, prefixes, strict=True):
+    for hypothesis, prefix in zip(hypotheses, prefixes, strict=True):
         assert list(hypothesis.tokens[: len(prefix)]) == prefix
+    for hypothesis, reference in zip(hypotheses, expected, strict=True):
         assert hypothesis.score == pytest.approx(reference.score, abs=1e-3), "forced tokens are included"
 
 

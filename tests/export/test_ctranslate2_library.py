@@ -134,10 +134,16 @@ def test_a_demanded_gpu_without_cublas_ends_the_command_with_one_message(
 def test_a_library_that_is_missing_at_the_first_product_is_explained(
     run: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # CTranslate2 raises at the result of a translation, and at the call of a scoring.
     translator = Translator.load(run.path, engine="ctranslate2")
-    future = Mock(**{"result.side_effect": RuntimeError(MISSING)})
-    library_model = Mock(**{"translate_batch.return_value": [future], "score_batch.side_effect": RuntimeError(MISSING)})
+    error = RuntimeError(MISSING)
+    future = Mock(result=Mock(side_effect=error))
+    library_model = Mock(
+        translate_batch=Mock(return_value=[future]),
+        score_batch=Mock(side_effect=error),
+    )
     monkeypatch.setattr(translator.searcher, "_model", library_model)
+
     message = rf"needs libcublas\.so\.12.*{INSTALL}; or use the CPU"
     with pytest.raises(ConfigError, match=message):
         translator.searcher.find([[5]], translator.search)
@@ -159,11 +165,13 @@ def test_a_gpu_that_fails_is_explained(
     error: str, kind: type[Exception], message: str, run: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failure = Mock(side_effect=RuntimeError(error))
+
     # In a search ...
     translator = Translator.load(run.path, engine="ctranslate2")
     monkeypatch.setattr(translator.searcher, "_model", Mock(translate_batch=failure))
     with pytest.raises(kind, match=rf"{message} \({error}\); .*\(--device cpu\)"):
         translator.searcher.find([[5]], translator.search)
+
     # ... and while the model is loaded.
     monkeypatch.setattr(ctranslate2, "Translator", failure)
     with pytest.raises(kind, match=message):
@@ -172,6 +180,7 @@ def test_a_gpu_that_fails_is_explained(
 
 def test_other_errors_of_ctranslate2_stay_as_they_are(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     searcher: Any = Translator.load(run.path, engine="ctranslate2").searcher
-    monkeypatch.setattr(searcher, "_model", Mock(**{"score_batch.side_effect": RuntimeError("a bug")}))
+    failing_score = Mock(side_effect=RuntimeError("a bug"))
+    monkeypatch.setattr(searcher, "_model", Mock(score_batch=failing_score))
     with pytest.raises(RuntimeError, match="a bug"):
         searcher.score([[5]], [[6]])

@@ -21,6 +21,8 @@ from translator.export.package import export_run
 from translator.inference import export_cache
 from translator.run.folder import RunFolder
 
+TRANSLATION = "در باز است."
+
 
 def exports_of(run: RunFolder) -> list[Path]:
     return list((run.path / "export").glob("ctranslate2-*"))
@@ -40,8 +42,9 @@ def test_a_cached_export_translates_like_torch(run: RunFolder) -> None:
     exported = Translator.load(run.path, engine="ctranslate2")
     reference = Translator.load(run.path, engine="torch")
     assert exported.identity == f"{reference.identity} in float32"
-    lines = zip(exported.translate_lines(TEXTS), reference.translate_lines(TEXTS), strict=True)
-    assert sum(line == expected for line, expected in lines) >= 5, "a beam may end otherwise"
+    line_pairs = zip(exported.translate_lines(TEXTS), reference.translate_lines(TEXTS), strict=True)
+    equal_lines = sum(line == expected for line, expected in line_pairs)
+    assert equal_lines >= 5, "a beam may end otherwise"
 
 
 def test_each_checkpoint_has_an_export_of_its_own(run: RunFolder, subword_folder: Path, tmp_path: Path) -> None:
@@ -65,13 +68,14 @@ def test_best_may_move_while_its_checkpoint_is_loaded(
     engine: str, run: RunFolder, subword_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small_run(tmp_path, subword_folder, step=9)
-    pairs = [TEXTS[0]], ["در باز است."]
-    (expected,) = Translator.load(run.path, engine="torch").score(*pairs)
+    (expected,) = Translator.load(run.path, engine="torch").score([TEXTS[0]], [TRANSLATION])
+
     monkeypatch.setattr("translator.inference.engine.pin_checkpoint", pin_and_move_best)
     translator = Translator.load(run.path, engine=engine)
     assert (run.checkpoints_folder / "best").readlink().name == "step-000005"
     assert translator.checkpoint_name == "step-000009"
-    assert translator.score(*pairs)[0].score == pytest.approx(expected.score, rel=1e-4)
+    (scored,) = translator.score([TEXTS[0]], [TRANSLATION])
+    assert scored.score == pytest.approx(expected.score, rel=1e-4)
 
 
 def pin_and_move_best(folder: Path, name: str) -> PinnedCheckpoint:
@@ -138,11 +142,11 @@ def test_an_ensemble_is_named_after_its_runs(run: RunFolder) -> None:
 def test_an_engine_that_does_not_fit_is_refused(
     folders: list[str], arguments: dict[str, Any], message: str, run: RunFolder, tmp_path: Path
 ) -> None:
-    places = {"run": run.path, "out": tmp_path / "out"}
+    paths = {"run": run.path, "out": tmp_path / "out"}
     if "out" in folders:
-        export_run(run.path, "ctranslate2", places["out"])
+        export_run(run.path, "ctranslate2", paths["out"])
     with pytest.raises(InputError, match=message):
-        Translator.load([places[name] for name in folders], **arguments)
+        Translator.load([paths[name] for name in folders], **arguments)
 
 
 @pytest.fixture
@@ -157,9 +161,8 @@ def test_an_int8_export_says_that_it_has_other_weights(run: RunFolder, int8_tran
 
 
 def test_an_int8_export_computes_in_int8(run: RunFolder, int8_translator: Translator) -> None:
-    pair = [TEXTS[0]], ["در باز است."]
-    (rounded,) = int8_translator.score(*pair)
-    (exact,) = Translator.load(run.path).score(*pair)
+    (rounded,) = int8_translator.score([TEXTS[0]], [TRANSLATION])
+    (exact,) = Translator.load(run.path).score([TEXTS[0]], [TRANSLATION])
     assert rounded.score == pytest.approx(exact.score, rel=0.05)
     assert rounded.score != pytest.approx(exact.score, rel=1e-6)
 
@@ -258,6 +261,7 @@ def test_auto_engine_prefers_ctranslate2_with_the_same_results(run: RunFolder) -
     reference = Translator.load(run.path, engine="torch", overrides=greedy)
     assert automatic.searcher.name == "ctranslate2"
     assert reference.searcher.name == "torch"
+
     translated = automatic.translations(TEXTS, attention=True)
     expected = reference.translations(TEXTS, attention=True)
     for (translation,), (expected_translation,) in zip(translated, expected, strict=True):

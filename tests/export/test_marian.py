@@ -43,19 +43,23 @@ def exported(folder: Path, model: Transformer, config: ModelConfig, search: Sear
 def test_logits_agree(activation: str, tied: str, subword: SubwordPair, joint: SubwordPair, tmp_path: Path) -> None:
     pair = joint if tied == "all" else subword
     config = POST.model_copy(update={"activation": activation, "tied_embeddings": tied})
+
+    # A batch with padding, and any target tokens.
     source = collate_source(sample_rows(pair, 12))
-    assert bool((source == PAD).any()), "a batch with padding"
+    source_mask = (source != PAD).long()
+    assert not source_mask.all()
     target_input = torch.randint(EOS + 1, pair.target.vocabulary_size, (12, 9))
     target_input[:, 0] = SOS
     model = stand_in(config, pair)
     expected = model(source, target_input)
 
     def assert_logits(marian: Any) -> None:
-        output = marian(input_ids=source, attention_mask=(source != PAD).long(), decoder_input_ids=target_input)
+        output = marian(input_ids=source, attention_mask=source_mask, decoder_input_ids=target_input)
         torch.testing.assert_close(output.logits, expected, atol=1e-4, rtol=0)
 
     marian = exported(tmp_path, model, config)
     assert_logits(marian)
+
     # Saving it again, as after fine-tuning, must lose nothing.
     marian.save_pretrained(tmp_path / "again")
     assert_logits(transformers.MarianMTModel.from_pretrained(tmp_path / "again").eval())
@@ -64,10 +68,15 @@ def test_logits_agree(activation: str, tied: str, subword: SubwordPair, joint: S
 def test_greedy_search_agrees_on_many_sentences(learnt: Transformer, subword: SubwordPair, tmp_path: Path) -> None:
     source = collate_source(sample_rows(subword, 100))
     expected = [hypotheses[0] for hypotheses in search(learnt, source, GREEDY)]
-    assert len({hypothesis.tokens for hypothesis in expected}) > 40, "the model tells sentences apart"
+    different_outputs = {hypothesis.tokens for hypothesis in expected}
+    assert len(different_outputs) > 40, "the model tells sentences apart"
+
     longest = max(len(hypothesis.tokens) for hypothesis in expected) + 1
-    generated = exported(tmp_path, learnt, POST).generate(
-        input_ids=source, attention_mask=(source != PAD).long(), max_new_tokens=longest
+    marian = exported(tmp_path, learnt, POST)
+    generated = marian.generate(
+        input_ids=source,
+        attention_mask=(source != PAD).long(),
+        max_new_tokens=longest,
     )
     for row, hypothesis in zip(generated.tolist(), expected, strict=True):
         ending = [EOS] if hypothesis.finished else []
@@ -136,9 +145,10 @@ def with_eos(rows: list[list[int]]) -> list[list[int]]:
 
 def test_marian_tokenizer_gives_our_source_ids(tokenizers: Tokenizers) -> None:
     texts = [*TEXTS, *(english for english, _ in sample_pairs("test")[:300])]
-    sources = tokenizers.marian(texts)["input_ids"]
-    assert sources == with_eos(tokenizers.subword.source.encode(texts))
-    assert set(chain.from_iterable(sources)) & tokenizers.subword.source.byte_ids, "some characters are bytes"
+    rows = tokenizers.marian(texts)["input_ids"]
+    assert rows == with_eos(tokenizers.subword.source.encode(texts))
+    ids = set(chain.from_iterable(rows))
+    assert ids & tokenizers.subword.source.byte_ids, "some characters are bytes"
 
 
 PERSIAN_TEXTS = [persian for _, persian in sample_pairs("test")[:200]]

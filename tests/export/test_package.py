@@ -195,13 +195,18 @@ def test_damage_to_any_file_except_the_card_is_detected(export: Path) -> None:
     assert len(files) == 9
     for file in files:
         content = file.read_bytes()
-        middle = len(content) // 2
-        file.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
+
+        # A bit in the middle is flipped.
+        damaged = bytearray(content)
+        damaged[len(damaged) // 2] ^= 1
+        file.write_bytes(damaged)
         with pytest.raises(RunError, match=rf"damaged export: .*{file.name} does not match .* export the run"):
             read_index(export)
+        # The file is lost.
         file.unlink()
         with pytest.raises(RunError, match=rf"damaged export: .*{file.name} is missing"):
             read_index(export)
+
         file.write_bytes(content)
     assert read_index(export).quantization == "float32", "all is as it was"
 
@@ -298,9 +303,10 @@ def test_code_of_the_card_makes_the_normalizer_of_the_model(
     subword_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = small_run(tmp_path, subword_folder, rules="normalization: {quotes: false}")
-    folder = export_run(run.path, "safetensors", tmp_path / "out")
-    card = (folder / "README.md").read_text(encoding="utf-8")
+    folder = tmp_path / "out"
+    card = card_of(run, folder)
     (code,) = re.findall(r"^(    from pathlib .*?normalize = .*?)$", card, flags=re.DOTALL | re.MULTILINE)
+
     monkeypatch.chdir(folder)
     names: dict[str, Any] = {}
     exec(compile(textwrap.dedent(code), "README.md", "exec"), names)  # noqa: S102 - our own words

@@ -31,8 +31,10 @@ def random_mask() -> Tensor:
     return mask
 
 
-def context_and_gradients(kernel: AttentionKernel, mask: Tensor | None) -> list[Tensor]:
-    query, key, value = inputs()
+def context_and_gradients(
+    kernel: AttentionKernel, mask: Tensor | None, dtype: torch.dtype = torch.float64
+) -> list[Tensor]:
+    query, key, value = inputs(dtype)
     context = kernel(query, key, value, mask, 0.0)
     gradients = torch.autograd.grad(context.square().sum(), (query, key, value))
     return [context.detach(), *gradients]
@@ -84,15 +86,14 @@ def test_plain_kernel_gradient_matches_finite_differences(dropout: float) -> Non
 
 
 def test_plain_bf16_gradients_are_as_accurate_as_those_of_torch() -> None:
+    def flat_gradient(kernel: AttentionKernel, dtype: torch.dtype) -> Tensor:
+        _, *gradients = context_and_gradients(kernel, None, dtype)
+        return torch.cat([gradient.double().flatten() for gradient in gradients])
+
     errors = {}
     for name, kernel in KERNELS.items():
-        gradients = []
-        for dtype in (torch.float64, torch.bfloat16):
-            query, key, value = inputs(dtype)
-            context = kernel(query, key, value, None, 0.0)
-            parts = torch.autograd.grad(context.square().sum(), (query, key, value))
-            gradients.append(torch.cat([part.double().flatten() for part in parts]))
-        exact, rounded = gradients
+        exact = flat_gradient(kernel, torch.float64)
+        rounded = flat_gradient(kernel, torch.bfloat16)
         errors[name] = float((exact - rounded).norm() / exact.norm())
     assert errors["plain"] < 1.5 * errors["fused"] + 1e-3
 
@@ -105,10 +106,12 @@ def test_dropout_drops_weights_and_keeps_the_mean(name: str) -> None:
     weights = attention_weights(query, key, None).detach()
     torch.manual_seed(1)
     draws = torch.stack([kernel(query, key, one_hot, None, 0.25).detach() for _ in range(600)])
+
     # The rate and the mean over many draws.
     dropped_share = float((draws == 0).double().mean())
     assert dropped_share == pytest.approx(0.25, abs=0.01)
     torch.testing.assert_close(draws.mean(0), weights, rtol=0.2, atol=0.02)
+
     # In each draw, what is not dropped grows.
     first_draw = draws[0]
     remaining = first_draw != 0

@@ -23,33 +23,55 @@ def pretend(monkeypatch: pytest.MonkeyPatch, gpus: int, bf16: bool = True) -> No
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: bf16)
 
 
-def test_auto_takes_a_gpu_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_takes_the_cpu_of_a_machine_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, gpus=0)
     assert choose_device("auto") == CPU
+
+
+@pytest.mark.parametrize("name", ["auto", "cuda"])
+def test_the_first_of_several_gpus_is_taken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, gpus=2)
-    assert choose_device("auto") == choose_device("cuda") == torch.device("cuda", 0)
-    assert choose_device("cpu") == CPU
-    assert choose_device("cuda:1") == torch.device("cuda:1")
+    assert choose_device(name) == torch.device("cuda", 0)
+
+
+@pytest.mark.parametrize("name", ["cpu", "cuda:1"])
+def test_the_device_that_the_recipe_names_is_taken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, gpus=2)
+    assert choose_device(name) == torch.device(name)
+
+
+@pytest.mark.parametrize("name", ["auto", "mps"])
+def test_the_gpu_of_an_apple_machine_is_taken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, gpus=0)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
-    assert choose_device("auto") == choose_device("mps") == torch.device("mps")
+    assert choose_device(name) == torch.device("mps")
+
+
+def test_bf16_of_an_apple_gpu_is_supported_but_not_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
     monkeypatch.setattr(torch.backends.mps, "is_macos_or_newer", lambda *version: True)
-    assert has_bf16(torch.device("mps")) and not bf16_pays(torch.device("mps"))
-
-
-def test_unavailable_gpu_is_rejected_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    pretend(monkeypatch, gpus=0)
-    with pytest.raises(ConfigError, match=r"torch finds no CUDA GPU here; use run\.device=cpu or auto"):
-        choose_device("cuda")
-    with pytest.raises(ConfigError, match=r"run\.device is `mps`, but torch finds no Apple GPU here"):
-        choose_device("mps")
-    pretend(monkeypatch, gpus=2)
-    with pytest.raises(ConfigError, match=r"run\.device is `cuda:2`, but there are only 2 GPUs"):
-        choose_device("cuda:2")
+    assert has_bf16(torch.device("mps"))
+    assert not bf16_pays(torch.device("mps"))
 
 
 @pytest.mark.parametrize(
-    ("capabilities", "vendor", "has", "pays"),
+    ("name", "gpus", "message"),
+    [
+        ("cuda", 0, r"torch finds no CUDA GPU here; use run\.device=cpu or auto"),
+        ("mps", 0, r"run\.device is `mps`, but torch finds no Apple GPU here"),
+        ("cuda:2", 2, r"run\.device is `cuda:2`, but there are only 2 GPUs"),
+    ],
+)
+def test_unavailable_gpu_is_rejected_with_a_reason(
+    name: str, gpus: int, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend(monkeypatch, gpus=gpus)
+    with pytest.raises(ConfigError, match=message):
+        choose_device(name)
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "vendor", "supported", "faster"),
     [
         ({"avx512_bf16": True, "amx_bf16": True}, "GenuineIntel", True, True),
         ({"avx512_bf16": True}, "GenuineIntel", True, False),
@@ -59,14 +81,20 @@ def test_unavailable_gpu_is_rejected_with_a_reason(monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_bf16_support_and_speedup_are_detected_from_cpu_features(
-    monkeypatch: pytest.MonkeyPatch, capabilities: dict[str, bool], vendor: str, has: bool, pays: bool
+    monkeypatch: pytest.MonkeyPatch, capabilities: dict[str, bool], vendor: str, supported: bool, faster: bool
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
     monkeypatch.setattr("translator.model.device._cpu_facts", lambda: f"vendor_id : {vendor}")
-    assert has_bf16(CPU) is has
-    assert bf16_pays(CPU) is pays
-    assert choose_rounding(CPU, "auto") == ("medium" if pays else "highest")
+    assert has_bf16(CPU) is supported
+    assert bf16_pays(CPU) is faster
+    assert choose_rounding(CPU, "auto") == ("medium" if faster else "highest")
+
+
+def test_the_configured_rounding_is_taken() -> None:
     assert choose_rounding(CPU, "high") == "high"
+
+
+def test_products_on_a_gpu_are_rounded_by_default() -> None:
     assert choose_rounding(torch.device("cuda"), "auto") == "medium"
 
 
@@ -93,6 +121,9 @@ def test_matmul_precision_is_restored_after_overlapping_blocks() -> None:
     assert torch.get_float32_matmul_precision() == "high"
     second.__exit__(None, None, None)
     assert torch.get_float32_matmul_precision() == "highest"
+
+
+def test_matmul_precision_is_restored_after_an_error() -> None:
     with pytest.raises(ValueError), matmul_precision("medium"), matmul_precision("high"):
         raise ValueError
     assert torch.get_float32_matmul_precision() == "highest"

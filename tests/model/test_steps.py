@@ -30,8 +30,8 @@ def back_pointers(data: st.DataObject, sentences: int, width: int) -> tuple[list
     remaining = sorted(data.draw(st.sets(st.integers(0, sentences - 1), min_size=1)))
     rows = []
     for sentence in remaining:
-        for parent in data.draw(st.lists(st.integers(0, width - 1), min_size=width, max_size=width)):
-            rows.append(sentence * width + parent)
+        parents = data.draw(st.lists(st.integers(0, width - 1), min_size=width, max_size=width))
+        rows += [sentence * width + parent for parent in parents]
     return remaining, rows
 
 
@@ -63,7 +63,10 @@ def test_cached_steps_equal_the_full_pass_for_any_back_pointers(
     cache = model.start(source, width)
     for _ in range(data.draw(st.integers(1, 7))):
         logits = model.step(prefixes[:, -1], cache)
-        torch.testing.assert_close(logits, whole_pass(model, source, prefixes), rtol=1e-4, atol=1e-5)
+        expected = whole_pass(model, source, prefixes)
+        torch.testing.assert_close(logits, expected, rtol=1e-4, atol=1e-5)
+
+        # Sentences leave, hypotheses are replaced, and each of those that go on gets a token.
         remaining, rows = back_pointers(data, len(source), width)
         cache.select(torch.tensor(rows))
         source = source[remaining]

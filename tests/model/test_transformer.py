@@ -111,14 +111,16 @@ def test_logits_equal_those_of_torch_with_the_same_weights(norm: str, activation
     ours = model_of(norm=norm, activation=activation)
     theirs = torch_transformer(ours, SMALL.model_copy(update={"norm": norm, "activation": activation}))
     source, target = batch()
+    source_padding = torch.zeros(5, 9).masked_fill(source == PAD, -torch.inf)
+    target_padding = torch.zeros(5, 7).masked_fill(target == PAD, -torch.inf)
     with torch.no_grad():
         states = theirs(
             ours.source_embedding(source, torch.arange(9).expand(5, -1)),
             ours.target_embedding(target, torch.arange(7).expand(5, -1)),
             tgt_mask=nn.Transformer.generate_square_subsequent_mask(7),
-            src_key_padding_mask=torch.zeros(5, 9).masked_fill(source == PAD, -torch.inf),
-            tgt_key_padding_mask=torch.zeros(5, 7).masked_fill(target == PAD, -torch.inf),
-            memory_key_padding_mask=torch.zeros(5, 9).masked_fill(source == PAD, -torch.inf),
+            src_key_padding_mask=source_padding,
+            tgt_key_padding_mask=target_padding,
+            memory_key_padding_mask=source_padding,
         )
         expected = ours.project(states)
         logits = ours(source, target)
@@ -160,9 +162,9 @@ def test_padding_does_not_change_logits(norm: str) -> None:
 
 def test_attention_weights_have_a_map_for_each_layer_and_head() -> None:
     weights = model_of().attention(*batch())
-    assert [tuple(w.shape) for w in weights.encoder] == [(5, 4, 9, 9)] * 2
-    assert [tuple(w.shape) for w in weights.decoder] == [(5, 4, 7, 7)] * 3
-    assert [tuple(w.shape) for w in weights.cross] == [(5, 4, 7, 9)] * 3
+    assert [tuple(layer.shape) for layer in weights.encoder] == [(5, 4, 9, 9)] * 2
+    assert [tuple(layer.shape) for layer in weights.decoder] == [(5, 4, 7, 7)] * 3
+    assert [tuple(layer.shape) for layer in weights.cross] == [(5, 4, 7, 9)] * 3
 
 
 def test_attention_weights_obey_the_masks_and_sum_to_one() -> None:
@@ -170,10 +172,13 @@ def test_attention_weights_obey_the_masks_and_sum_to_one() -> None:
     source, target = batch()
     weights = model.attention(source, target)
     masks = model.masks(one_sentence_a_row(source), one_sentence_a_row(target))
-    for layers, mask in zip((weights.encoder, weights.decoder, weights.cross), masks, strict=True):
-        for layer in layers:
-            assert (layer[~mask.expand_as(layer)] == 0).all()
-            torch.testing.assert_close(layer.sum(-1), torch.ones_like(layer.sum(-1)))
+    stacks = (weights.encoder, weights.decoder, weights.cross)
+    for layers, mask in zip(stacks, masks, strict=True):
+        for layer_weights in layers:
+            masked_weights = layer_weights[~mask.expand_as(layer_weights)]
+            sums = layer_weights.sum(-1)
+            assert (masked_weights == 0).all()
+            torch.testing.assert_close(sums, torch.ones_like(sums))
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
@@ -183,6 +188,8 @@ def test_attention_weights_are_those_of_the_forward_pass(norm: str, positions: s
     model = model_of(norm=norm, positions=positions)
     source, target = batch()
     expected = model.attention(source, target)
+
+    # Record the weights of a forward pass.
     recorded: list[Tensor] = []
 
     def kernel(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
@@ -194,6 +201,8 @@ def test_attention_weights_are_those_of_the_forward_pass(norm: str, positions: s
             module.kernel = kernel
     with torch.no_grad():
         model(source, target)
+
+    # Two layers of the encoder; in each of three layers of the decoder, self-attention and cross-attention.
     assert len(recorded) == 2 + 2 * 3
     torch.testing.assert_close(recorded[:2], expected.encoder)
     torch.testing.assert_close(recorded[2::2], expected.decoder)
@@ -202,9 +211,10 @@ def test_attention_weights_are_those_of_the_forward_pass(norm: str, positions: s
 
 @pytest.mark.parametrize(("tied", "matrices"), [("none", 3), ("target", 2), ("all", 1)])
 def test_tied_weights_are_stored_once(tied: str, matrices: int) -> None:
-    model = model_of(tied_embeddings=tied)
-    assert sum(weight.shape == (VOCABULARY, 32) for weight in model.state_dict().values()) == matrices
-    storages = [weight.data_ptr() for weight in model.state_dict().values()]
+    weights = model_of(tied_embeddings=tied).state_dict().values()
+    embedding_matrices = [weight for weight in weights if weight.shape == (VOCABULARY, 32)]
+    assert len(embedding_matrices) == matrices
+    storages = [weight.data_ptr() for weight in weights]
     assert len(set(storages)) == len(storages)
 
 

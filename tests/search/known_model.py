@@ -94,12 +94,13 @@ class KnownModel:
             tokens = unfinished.pop()
             allowed = [token for token in range(VOCABULARY) if may_follow(tokens, token)]
             for token in allowed or [EOS]:
+                longer = (*tokens, token)
                 if token == EOS:
-                    hypotheses.append(self.hypothesis(name, tokens, True, config))
-                elif len(tokens) + 1 == limit:
-                    hypotheses.append(self.hypothesis(name, (*tokens, token), False, config))
+                    hypotheses.append(self.hypothesis(name, tokens, finished=True, config=config))
+                elif len(longer) == limit:
+                    hypotheses.append(self.hypothesis(name, longer, finished=False, config=config))
                 else:
-                    unfinished.append((*tokens, token))
+                    unfinished.append(longer)
         return sorted(hypotheses, key=lambda hypothesis: (not hypothesis.finished, -hypothesis.normalized_score))
 
 

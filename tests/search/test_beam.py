@@ -33,8 +33,11 @@ def test_a_wide_beam_equals_exhaustive_search(seed: int, limits: list[int], conf
 def beam_by_definition(model: KnownModel, limit: int, config: SearchConfig) -> tuple[list[Hypothesis], int]:
     """Return all hypotheses of a beam search for the sentence 10, best first, and the number of its steps."""
 
+    def unfinished_hypothesis(tokens: tuple[int, ...]) -> Hypothesis:
+        return model.hypothesis(10, tokens, finished=False, config=config)
+
     def score(tokens: tuple[int, ...]) -> float:
-        return model.hypothesis(10, tokens, False, config).score
+        return unfinished_hypothesis(tokens).score
 
     def ranked(hypotheses: list[Hypothesis]) -> list[Hypothesis]:
         return sorted(hypotheses, key=lambda hypothesis: -hypothesis.normalized_score)
@@ -53,16 +56,17 @@ def beam_by_definition(model: KnownModel, limit: int, config: SearchConfig) -> t
         # 2. Those among the first W that end in EOS are finished; the first W others among 2 W go on.
         for tokens in extensions[:width]:
             if tokens[-1] == EOS:
-                finished.append(model.hypothesis(10, tokens[:-1], True, config))
+                finished.append(model.hypothesis(10, tokens[:-1], finished=True, config=config))
         best_finished = max((hypothesis.score for hypothesis in finished), default=0.0)
         cut_off = [tokens for tokens in extensions[:width] if tokens[-1] != EOS]
-        unfinished = [tokens for tokens in extensions[: 2 * width] if tokens[-1] != EOS][:width]
+        continuing = [tokens for tokens in extensions[: 2 * width] if tokens[-1] != EOS]
+        unfinished = continuing[:width]
         steps += 1
 
     # 3. At the length limit, the unfinished hypotheses among the first W follow the finished ones.
     hypotheses = ranked(finished)
     if steps == limit:
-        hypotheses += ranked([model.hypothesis(10, tokens, False, config) for tokens in cut_off])
+        hypotheses += ranked([unfinished_hypothesis(tokens) for tokens in cut_off])
     return hypotheses, steps
 
 

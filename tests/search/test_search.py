@@ -42,8 +42,15 @@ def count_of(config: SearchConfig) -> int:
 def model() -> Transformer:
     """Random weights, strong enough that sentences differ, with EOS made likelier so that lengths vary."""
     torch.manual_seed(5)
-    sizes = {"d_model": 32, "heads": 4, "encoder_layers": 2, "decoder_layers": 2, "feed_forward": 64}
-    config = ModelConfig.model_validate(sizes | {"tied_embeddings": "none", "max_positions": 48})
+    config = ModelConfig(
+        d_model=32,
+        heads=4,
+        encoder_layers=2,
+        decoder_layers=2,
+        feed_forward=64,
+        tied_embeddings="none",
+        max_positions=48,
+    )
     model = Transformer(config, VOCABULARY, VOCABULARY)
     assert model.own_head is not None
     with torch.no_grad():
@@ -62,11 +69,12 @@ def source() -> Tensor:
 
 
 def teacher_forced_scores(model: Transformer, source: Tensor, hypothesis: Hypothesis) -> list[float]:
-    labels = torch.tensor([*hypothesis.tokens, EOS] if hypothesis.finished else hypothesis.tokens)
-    target_input = torch.cat((torch.tensor([SOS]), labels[:-1])).unsqueeze(0)
-    log_probabilities = model(source[source != PAD].unsqueeze(0), target_input)[0].log_softmax(-1)
-    scores: list[float] = log_probabilities.gather(1, labels.unsqueeze(1)).squeeze(1).tolist()
-    return scores
+    """Return the log-probability of each token of `hypothesis`, from one pass over all of them."""
+    labels = [*hypothesis.tokens, EOS] if hypothesis.finished else [*hypothesis.tokens]
+    target_input = torch.tensor([[SOS, *labels[:-1]]])
+    without_pad = source[source != PAD].unsqueeze(0)
+    log_probabilities = model(without_pad, target_input)[0].log_softmax(-1)
+    return [log_probabilities[place, label].item() for place, label in enumerate(labels)]
 
 
 @with_every_method
@@ -153,7 +161,8 @@ def test_search_without_float64_finds_the_same_tokens(
 @torch.no_grad()
 def test_an_ensemble_of_two_copies_equals_the_model(model: Transformer, source: Tensor, config: SearchConfig) -> None:
     results = search(Ensemble([model, model]), source, config)
-    for hypotheses, expected in zip(results, search(model, source, config), strict=True):
+    results_of_one_model = search(model, source, config)
+    for hypotheses, expected in zip(results, results_of_one_model, strict=True):
         assert_same_hypotheses(hypotheses, expected)
 
 

@@ -37,13 +37,15 @@ def probabilities_of_outputs(model: KnownModel, limit: int, config: SearchConfig
     outputs: dict[tuple[int, ...], float] = {}
     while unfinished:
         tokens, probability = unfinished.popitem()
-        logits = model.next_logits(10, (SOS, *tokens)).unsqueeze(0)
-        for token, token_probability in enumerate(probabilities(logits, None, config)[0].tolist()):
+        logits = model.next_logits(10, (SOS, *tokens))
+        (token_probabilities,) = probabilities(logits.unsqueeze(0), None, config).tolist()
+        for token, token_probability in enumerate(token_probabilities):
             if token_probability == 0:
                 continue
-            is_last = token == EOS or len(tokens) + 1 == limit
-            longer = outputs if is_last else unfinished
-            longer[*tokens, token] = probability * token_probability
+            longer = (*tokens, token)
+            is_last = token == EOS or len(longer) == limit
+            destination = outputs if is_last else unfinished
+            destination[longer] = probability * token_probability
     return outputs
 
 
@@ -53,14 +55,20 @@ def test_hypotheses_are_drawn_in_proportion_to_their_probability(temperature: fl
     draws = 4000
     config = SearchConfig(temperature=temperature, top_k=top_k, top_p=top_p, seed=5)
     expected = probabilities_of_outputs(model, 3, config)
-    counts = Counter(map(produced_tokens, drawn_hypotheses(model, sources(10), [3], config, draws)))
+    hypotheses = drawn_hypotheses(model, sources(10), [3], config, draws)
+    counts = Counter(produced_tokens(hypothesis) for hypothesis in hypotheses)
     assert set(counts) <= set(expected)
 
     # Pearson's χ² over the outputs that are expected five times or more.
-    expected_counts = {tokens: draws * probability for tokens, probability in expected.items()}
-    common = {tokens: count for tokens, count in expected_counts.items() if count >= 5}
-    chi_squared = sum((counts[tokens] - count) ** 2 / count for tokens, count in common.items())
-    assert chi_squared < len(common) + 4 * math.sqrt(2 * len(common))  # four standard deviations beyond the mean
+    chi_squared = 0.0
+    degrees_of_freedom = 0
+    for tokens, probability in expected.items():
+        expected_count = draws * probability
+        if expected_count >= 5:
+            chi_squared += (counts[tokens] - expected_count) ** 2 / expected_count
+            degrees_of_freedom += 1
+    standard_deviation = math.sqrt(2 * degrees_of_freedom)
+    assert chi_squared < degrees_of_freedom + 4 * standard_deviation
 
 
 NAMES = [10, 11, 12, 13]
@@ -74,11 +82,12 @@ def test_samples_do_not_depend_on_the_batch_and_its_order(
 ) -> None:
     model = KnownModel(seed)
     config = SearchConfig(temperature=1.3, seed=noise_seed)
-    source = sources(*(NAMES[sentence] for sentence in order))
-    together = drawn_hypotheses(model, source, [LIMITS[sentence] for sentence in order], config, count)
-    for place, sentence in enumerate(order):
-        alone = drawn_hypotheses(model, sources(NAMES[sentence]), [LIMITS[sentence]], config, count)
-        assert alone == together[place * count :][:count]
+    names = [NAMES[sentence] for sentence in order]
+    limits = [LIMITS[sentence] for sentence in order]
+    results = sample_hypotheses(model, sources(*names), torch.tensor(limits), config, count)
+    for name, limit, hypotheses in zip(names, limits, results, strict=True):
+        alone = drawn_hypotheses(model, sources(name), [limit], config, count)
+        assert alone == hypotheses
 
 
 @settings(deadline=None, max_examples=20)
@@ -86,9 +95,9 @@ def test_samples_do_not_depend_on_the_batch_and_its_order(
 def test_more_draws_include_those_of_fewer(seed: int, noise_seed: int, count: int) -> None:
     model = KnownModel(seed)
     config = SearchConfig(temperature=1.3, seed=noise_seed)
-    few = Counter(drawn_hypotheses(model, sources(10), [8], config, count))
-    more = Counter(drawn_hypotheses(model, sources(10), [8], config, count + 2))
-    assert few <= more
+    fewer_draws = Counter(drawn_hypotheses(model, sources(10), [8], config, count))
+    more_draws = Counter(drawn_hypotheses(model, sources(10), [8], config, count + 2))
+    assert fewer_draws <= more_draws
 
 
 def test_draws_are_ranked_by_normalized_score() -> None:
@@ -104,11 +113,10 @@ def test_sampling_at_its_narrowest_settings_equals_greedy_search(narrow: dict[st
     source = sources(10, 11)
     limits = [9, 7]
     config = SearchConfig.model_validate(narrow)
-    drawn = drawn_hypotheses(model, source, limits, config, 2)
-    expected = []
-    for (hypothesis,) in greedy_search(model, source, torch.tensor(limits), config):
-        expected += [hypothesis.tokens] * 2
-    assert [hypothesis.tokens for hypothesis in drawn] == expected
+    greedy_results = greedy_search(model, source, torch.tensor(limits), config)
+    results = sample_hypotheses(model, source, torch.tensor(limits), config, count=2)
+    for hypotheses, (expected,) in zip(results, greedy_results, strict=True):
+        assert [hypothesis.tokens for hypothesis in hypotheses] == [expected.tokens] * 2
 
 
 @pytest.mark.parametrize(("number", "token"), [(0.0, EOS), (1 - 2.0**-53, 6)])
@@ -126,12 +134,14 @@ def truncated_by_definition(logits: Tensor, top_k: int, top_p: float) -> Tensor 
     by_likelihood = sorted(range(len(logits)), key=lambda token: (-logits[token].item(), token))
     if top_k > 0:
         by_likelihood = by_likelihood[:top_k]
-    sorted_probabilities = logits[by_likelihood].softmax(0)
-    before = sorted_probabilities.cumsum(0) - sorted_probabilities
     if top_p < 1:
-        if (before - top_p).abs().min() < 1e-9:
+        # A token stays if the more likely ones have less than `top_p` together.
+        sorted_probabilities = logits[by_likelihood].softmax(0)
+        probability_before = sorted_probabilities.cumsum(0) - sorted_probabilities
+        if (probability_before - top_p).abs().min() < 1e-9:
             return None
-        by_likelihood = by_likelihood[: int((before < top_p).sum())]
+        remaining_count = int((probability_before < top_p).sum())
+        by_likelihood = by_likelihood[:remaining_count]
     truncated = torch.zeros(len(logits), dtype=torch.float64)
     truncated[by_likelihood] = logits[by_likelihood].softmax(0)
     return truncated
@@ -148,10 +158,14 @@ def truncated_by_definition(logits: Tensor, top_k: int, top_p: float) -> Tensor 
 def test_truncation_keeps_the_likeliest_tokens_and_of_ties_the_lowest_ids(
     seed: int, levels: int, top_k: int, top_p: float, temperature: float
 ) -> None:
-    logits = torch.randint(levels, (3, 12), generator=torch.Generator().manual_seed(seed)).float() * 0.7
-    nothing = torch.zeros(3, 12, dtype=torch.bool)
-    truncated = probabilities(logits, nothing, SearchConfig(top_k=top_k, top_p=top_p, temperature=temperature))
-    for row, row_logits in zip(truncated, logits.double() / temperature, strict=True):
+    # Few different logits, so that there are many ties.
+    generator = torch.Generator().manual_seed(seed)
+    logits = 0.7 * torch.randint(levels, (3, 12), generator=generator)
+    no_token_forbidden = torch.zeros(3, 12, dtype=torch.bool)
+    config = SearchConfig(top_k=top_k, top_p=top_p, temperature=temperature)
+    truncated = probabilities(logits, no_token_forbidden, config)
+    tempered_logits = logits.double() / temperature
+    for row, row_logits in zip(truncated, tempered_logits, strict=True):
         expected = truncated_by_definition(row_logits, top_k, top_p)
         if expected is not None:
             torch.testing.assert_close(row, expected, rtol=1e-6, atol=1e-7)

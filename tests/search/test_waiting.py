@@ -53,13 +53,14 @@ def device_behind() -> Iterator[None]:
 
 def search_with_limits(seed: int, limits: list[int], config: SearchConfig) -> list[list[Hypothesis]]:
     """Return all hypotheses of a sentence for each length limit."""
-    names = range(10, 10 + len(limits))
+    model = KnownModel(seed)
+    source = sources(*range(10, 10 + len(limits)))
     longest = torch.tensor(limits)
     if config.method == "greedy":
-        return greedy_search(KnownModel(seed), sources(*names), longest, config)
+        return greedy_search(model, source, longest, config)
     if config.method == "sampling":
-        return sample_hypotheses(KnownModel(seed), sources(*names), longest, config, 2)
-    return beam_search(KnownModel(seed), sources(*names), longest, config, config.beam_size)
+        return sample_hypotheses(model, source, longest, config, count=2)
+    return beam_search(model, source, longest, config, count=config.beam_size)
 
 
 @settings(deadline=None, max_examples=50)
@@ -118,6 +119,7 @@ def model() -> Transformer:
 def test_only_every_fourth_step_waits_for_the_device(
     model: Transformer, config: SearchConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Count what waits for a result, in each step of the model.
     counts = CountsReads()
     step = model.step
 
@@ -128,10 +130,12 @@ def test_only_every_fourth_step_waits_for_the_device(
     for name in WAITING_METHODS:
         monkeypatch.setattr(torch.Tensor, name, counts.counted(getattr(torch.Tensor, name)))
     monkeypatch.setattr(model, "step", counted_step)
+
     source = torch.tensor([[4, 5, 6, EOS], [7, 8, EOS, 0]])
     with counts, device_behind():
         search(model, source, config)
     assert len(counts.reads) > 2 * STEPS_BETWEEN_READS
+
     # The last step is followed by the reading of the results.
     for number, reads in enumerate(counts.reads[:-1], 1):
         if number % STEPS_BETWEEN_READS != 0:

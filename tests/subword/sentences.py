@@ -46,11 +46,14 @@ def vocabulary(model: SubwordModel) -> list[str]:
 
 def make_corpus(folder: Path, copies: int = 20, held_out: int = 8) -> PreparedCorpus:
     """Return a corpus of numbered variants of the sentences above, prepared in `folder`."""
-    pairs = [
-        (f"{english} {number}", f"{persian} {number}")
-        for number in range(copies)
-        for english, persian in zip(ENGLISH, PERSIAN, strict=True)
-    ]
-    source = SourceConfig(name="pairs", path=str(write_pairs(folder / "pairs.tsv", pairs)))
-    split = SplitConfig(validation=held_out, test=held_out)
-    return prepare_corpus(CorpusConfig(sources=(source,), split=split, prepared_directory=str(folder / "prepared")))
+    pairs = []
+    for number in range(copies):
+        for english, persian in zip(ENGLISH, PERSIAN, strict=True):
+            pairs.append((f"{english} {number}", f"{persian} {number}"))
+    path = write_pairs(folder / "pairs.tsv", pairs)
+    config = CorpusConfig(
+        sources=(SourceConfig(name="pairs", path=str(path)),),
+        split=SplitConfig(validation=held_out, test=held_out),
+        prepared_directory=str(folder / "prepared"),
+    )
+    return prepare_corpus(config)

@@ -105,7 +105,8 @@ def test_any_bytes_decode_to_one_line_of_their_valid_characters(with_bytes: Subw
 
 def test_bytes_of_a_character_become_the_character(with_bytes: SubwordModel) -> None:
     (word,) = with_bytes.encode(["I"])
-    assert with_bytes.decode_ids([[*word, *byte_tokens(with_bytes, ZWNJ.encode()), *word]]) == ["I\u200c I"]
+    zwnj = byte_tokens(with_bytes, ZWNJ.encode())
+    assert with_bytes.decode_ids([[*word, *zwnj, *word]]) == ["I\u200c I"]
 
 
 def test_a_part_of_a_character_is_dropped(with_bytes: SubwordModel) -> None:
@@ -138,18 +139,23 @@ def test_a_truncated_model_is_refused_at_every_length(tmp_path: Path) -> None:
     SubwordModel.train(PERSIAN * 5, unigram(vocabulary_size=50), tmp_path / "whole.model")
     content = (tmp_path / "whole.model").read_bytes()
     truncated = tmp_path / "cut.model"
-    for length in {0, 1, 100, *range(200, 1200, 7), len(content) // 2}:
+    message = r"cut\.model(:| is) (empty|damaged|its normalization rule|pad, unk)"
+    lengths = [0, 1, 100, *range(200, 1200, 7), len(content) // 2]
+    for length in lengths:
         truncated.write_bytes(content[:length])
-        with pytest.raises(SubwordError, match=r"cut\.model(:| is) (empty|damaged|its normalization rule|pad, unk)"):
+        with pytest.raises(SubwordError, match=message):
             SubwordModel.load(truncated)
+
+
+OUR_IDS = {"pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3}
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"normalization_rule_name": "nfkc"}, "have the ids -1, 0, 1, 2; they must be 0, 1, 2, 3"),
-        ({"normalization_rule_name": "nmt_nfkc", "pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3}, "not `nfkc` or"),
-        ({"normalization_rule_name": "identity", "pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3}, "not `nfkc` or"),
+        ({"normalization_rule_name": "nmt_nfkc", **OUR_IDS}, "not `nfkc` or"),
+        ({"normalization_rule_name": "identity", **OUR_IDS}, "not `nfkc` or"),
     ],
 )
 def test_other_special_ids_or_normalization_are_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:

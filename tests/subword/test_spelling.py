@@ -15,8 +15,6 @@ from translator.subword.spelling import FREQUENT, RARE, SpellingCorrector
 
 FAR_APART = ("children", "beautiful", "window", "yesterday", "mountain")
 COUNTS = dict.fromkeys(FAR_APART, FREQUENT) | {"invade": FREQUENT, "rare": RARE - 1, "teh": 1}
-
-
 NAMES = Path(__file__).with_name("names.txt").read_text().split()
 CODE_LIKE = (
     "https://example.org/?q={0}",
@@ -79,8 +77,10 @@ def test_each_typo_of_the_robustness_test_is_corrected(word: str, seed: int, pla
 def test_no_name_is_corrected(place: str) -> None:
     assert len(set(NAMES)) == 500
     # Each name is one letter away from a frequent word.
-    correct = SpellingCorrector(dict.fromkeys((f"{name}x".lower() for name in NAMES), FREQUENT))
+    frequent_words = [f"{name}x".lower() for name in NAMES]
+    correct = SpellingCorrector(dict.fromkeys(frequent_words, FREQUENT))
     assert correct("mina") == "minax"
+
     names = [name.upper() if place.isupper() else name for name in NAMES]
     texts = [place.format(name) for name in names]
     assert [correct(text) for text in texts] == texts

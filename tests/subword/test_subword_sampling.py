@@ -36,7 +36,8 @@ def model(file: Path) -> SubwordModel:
 def samples(
     model: SubwordModel, seed: str = "1", strength: float = 0.2, texts: Sequence[str] = TEXTS
 ) -> list[list[int]]:
-    return model.sampler(strength, seed).sample(texts, [str(number) for number in range(len(texts))])
+    places = [str(number) for number in range(len(texts))]
+    return model.sampler(strength, seed).sample(texts, places)
 
 
 def test_a_sample_depends_on_nothing_that_was_sampled_before(model: SubwordModel) -> None:
@@ -111,29 +112,37 @@ def assert_drawn_in_proportion(
     pieces: dict[str, ScoredPiece], strength: float, word: str, expected: Mapping[tuple[str, ...], float]
 ) -> None:
     """Assert that 8,000 draws (1,000 seeds, 8 places) have the `expected` probabilities of segmentations."""
+    places = [str(place) for place in range(8)]
     counts: Counter[tuple[int, ...]] = Counter()
     for seed in range(1000):
         sampler = SubwordSampler(pieces, [], strength, str(seed), lambda text: f"▁{text}")
-        counts.update(map(tuple, sampler.sample([word] * 8, [str(place) for place in range(8)])))
+        for ids in sampler.sample([word] * len(places), places):
+            counts[tuple(ids)] += 1
+    draws = counts.total()
 
     probabilities = {}
     for segmentation, probability in expected.items():
-        probabilities[tuple(pieces[piece].token for piece in segmentation)] = probability
+        segmentation_ids = tuple(pieces[piece].token for piece in segmentation)
+        probabilities[segmentation_ids] = probability
     assert counts.keys() == probabilities.keys()
-    for ids, probability in probabilities.items():
+    for segmentation_ids, probability in probabilities.items():
         # Eight places share 16 candidates, which makes the deviation up to 1.5 times that of independent draws.
-        deviation = 1.25 * math.sqrt(probability * (1 - probability) / counts.total())
-        assert abs(counts[ids] / counts.total() - probability) < 5 * deviation
+        deviation = 1.25 * math.sqrt(probability * (1 - probability) / draws)
+        share = counts[segmentation_ids] / draws
+        assert abs(share - probability) < 5 * deviation
 
 
 def test_unigram_segmentations_are_drawn_in_proportion_to_probability() -> None:
     scores = {"▁": -2.0, "a": -1.5, "b": -2.5, "▁a": -2.2, "ab": -2.7, "▁ab": -4.1}
-    weights: dict[tuple[str, ...], float] = {}
-    for segmentation in (("▁", "a", "b"), ("▁", "ab"), ("▁a", "b"), ("▁ab",)):
-        weights[segmentation] = math.exp(0.5 * sum(scores[piece] for piece in segmentation))
+    strength = 0.5
+    segmentations: list[tuple[str, ...]] = [("▁", "a", "b"), ("▁", "ab"), ("▁a", "b"), ("▁ab",)]
+    weights = {}
+    for segmentation in segmentations:
+        log_probability = sum(scores[piece] for piece in segmentation)
+        weights[segmentation] = math.exp(strength * log_probability)
     total = sum(weights.values())
     expected = {segmentation: weight / total for segmentation, weight in weights.items()}
-    assert_drawn_in_proportion(pieces_of_scores(scores), 0.5, "ab", expected)
+    assert_drawn_in_proportion(pieces_of_scores(scores), strength, "ab", expected)
 
 
 def test_each_merge_is_dropped_with_probability_equal_to_the_strength() -> None:
@@ -152,7 +161,9 @@ def test_adjacent_unknown_characters_become_one_unk(tmp_path: Path, model_type: 
 
 def test_a_very_long_word_is_sampled_alike_at_its_beginning_and_at_its_end() -> None:
     pieces = {"▁": ScoredPiece(4, -9.5), "a": ScoredPiece(5, -9.5), "aa": ScoredPiece(6, -18.5)}
-    (ids,) = SubwordSampler(pieces, [], 0.9, "1", lambda text: f"▁{text}").sample(["a" * 3000], ["1"])
-    assert len(ids) + ids.count(6) == 3001
-    assert 200 < ids[:800].count(6) < 400
-    assert 200 < ids[-800:].count(6) < 400
+    double = pieces["aa"].token
+    sampler = SubwordSampler(pieces, [], 0.9, "1", lambda text: f"▁{text}")
+    (ids,) = sampler.sample(["a" * 3000], ["1"])
+    assert len(ids) + ids.count(double) == 3001
+    assert 200 < ids[:800].count(double) < 400
+    assert 200 < ids[-800:].count(double) < 400

@@ -22,8 +22,11 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> PreparedCorpus:
 def test_every_digit_is_a_piece_of_its_own(tmp_path: Path, digits: str, kind: str) -> None:
     text = [f"سال {digits} بود"] * 50 + PERSIAN * 5
     model = SubwordModel.train(text, unigram(vocabulary_size=65, model_type=kind), tmp_path / "t.model")
-    assert all(sum(character.isdigit() for character in piece) <= 1 for piece in vocabulary(model))
-    assert [piece.lstrip("▁") for piece in pieces(model, digits) if piece != "▁"] == list(digits)
+    for piece in vocabulary(model):
+        digit_count = sum(character.isdigit() for character in piece)
+        assert digit_count <= 1
+    digit_pieces = [piece.lstrip("▁") for piece in pieces(model, digits) if piece != "▁"]
+    assert digit_pieces == list(digits)
     assert model.decode_ids(model.encode(text[:1])) == text[:1]
 
 
@@ -64,11 +67,12 @@ def test_training_twice_gives_the_same_bytes_and_prints_nothing(kind: str, capfd
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
 def test_too_large_a_vocabulary_is_refused_naming_the_largest_value(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "target.model"
-    with pytest.raises(
-        SubwordError, match=r"subword\.vocabulary_size: 5000 .* target model .* value is \d+$"
-    ) as caught:
+    message = r"subword\.vocabulary_size: 5000 .* target model .* value is \d+$"
+    with pytest.raises(SubwordError, match=message) as caught:
         SubwordModel.train(PERSIAN, unigram(model_type=kind, vocabulary_size=5000), path)
     assert not path.exists()
+
+    # The named value works.
     largest = int(str(caught.value).rpartition(" ")[2])
     model = SubwordModel.train(PERSIAN, unigram(model_type=kind, vocabulary_size=largest), path)
     assert model.vocabulary_size == largest
@@ -84,7 +88,8 @@ def test_lines_are_drawn_in_order_and_alike_on_every_machine(
     corpus: PreparedCorpus, seed: int, expected: list[int]
 ) -> None:
     all_lines = list(corpus.lines("train", "pairs", "en"))
-    assert list(draw_lines(corpus, "train", "en", 6, seed)) == [all_lines[number] for number in expected]
+    expected_lines = [all_lines[number] for number in expected]
+    assert list(draw_lines(corpus, "train", "en", 6, seed)) == expected_lines
 
 
 def test_all_lines_are_drawn_if_there_are_few(corpus: PreparedCorpus) -> None:

@@ -102,18 +102,20 @@ def limit_of(size: int, text: list[str]) -> int:
 
 
 def test_the_message_names_the_smaller_limit_of_two_texts() -> None:
-    limits = [limit_of(5000, [line.lower() for line in RICH_ENGLISH]), limit_of(5000, PERSIAN)]
-    assert limits[0] > limits[1]
+    english_limit = limit_of(5000, [line.lower() for line in RICH_ENGLISH])
+    persian_limit = limit_of(5000, PERSIAN)
+    assert english_limit > persian_limit
     error = refusal(unigram(vocabulary_size=5000), Text(RICH_ENGLISH, PERSIAN))
     assert "5000 is more than the training text allows for the source model (72 sentences); " in str(error)
-    assert str(error).endswith(f"the largest value that suits both models is {limits[1]}")
+    assert str(error).endswith(f"the largest value that suits both models is {persian_limit}")
 
 
 def test_the_message_names_the_larger_need_of_two_texts() -> None:
-    needs = [limit_of(10, [line.lower() for line in RICH_ENGLISH]), limit_of(10, PERSIAN)]
-    assert needs[0] < needs[1]
+    english_need = limit_of(10, [line.lower() for line in RICH_ENGLISH])
+    persian_need = limit_of(10, PERSIAN)
+    assert english_need < persian_need
     error = refusal(unigram(vocabulary_size=10), Text(RICH_ENGLISH, PERSIAN))
-    assert str(error).endswith(f"the smallest value that suits both models is {needs[1]}")
+    assert str(error).endswith(f"the smallest value that suits both models is {persian_need}")
 
 
 @pytest.mark.parametrize("sides", [(ENGLISH[:1], RICH_PERSIAN), (RICH_ENGLISH, PERSIAN[2:3])])
