@@ -295,7 +295,7 @@ def test_an_export_translates_as_the_run_does(home: Path, tmp_path: Path, form: 
 
     words = ["abc", "fgh", "habgde", "eeee", "dcbaab"]
     source = tmp_path / "in.txt"
-    source.write_text("\n".join(words), encoding="utf-8")
+    source.write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
     assert main(["translate", "--run", str(export), "--input", str(source)]) == 0
     translations = capsys.readouterr().out.splitlines()
     assert translations == Translator.load(run).translate_lines(words)

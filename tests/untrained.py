@@ -29,9 +29,16 @@ def untrained_run(config: Config, step: int = 5) -> RunFolder:
 
 
 def add_checkpoint(run: RunFolder, config: Config, data: DataHandler, step: int) -> None:
-    sizes = data.subword.source.vocabulary_size, data.subword.target.vocabulary_size
-    rules = data.normalizer.rules
-    state = CheckpointState(step, config.model, *sizes, data.subword.sha256, data.fingerprint, normalizer=rules.sha256)
+    vocabulary_sizes = (data.subword.source.vocabulary_size, data.subword.target.vocabulary_size)
+    state = CheckpointState(
+        step,
+        config.model,
+        *vocabulary_sizes,
+        data.subword.sha256,
+        data.fingerprint,
+        normalizer=data.normalizer.rules.sha256,
+    )
     torch.manual_seed(step)
-    save_checkpoint(run.checkpoints_folder, state, Transformer(config.model, *sizes).state_dict(), {})
+    model = Transformer(config.model, *vocabulary_sizes)
+    save_checkpoint(run.checkpoints_folder, state, model.state_dict(), {})
     mark_best(run.checkpoints_folder, step)
