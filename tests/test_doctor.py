@@ -49,10 +49,16 @@ def test_missing_package_fails_doctor_and_shows_the_pip_command(
 
 @pytest.mark.parametrize(("free", "limit", "verdict"), [(8, "max", "ok"), (1, "max", "note"), (8, GIB, "note")])
 def test_memory_check_respects_container_limits(free: int, limit: str | int, verdict: str, tmp_path: Path) -> None:
-    assert memory_limit(tmp_path) is doctor.cpu_limit(tmp_path) is None
+    # No limits.
+    assert memory_limit(tmp_path) is None
+    assert doctor.cpu_limit(tmp_path) is None
+
+    # Limits of a container.
     (tmp_path / "memory.max").write_text(f"{limit}\n", encoding="ascii")
     (tmp_path / "cpu.max").write_text("150000 100000\n", encoding="ascii")
     assert doctor.cpu_limit(tmp_path) == 1.5
+
+    # A machine of 16 GiB, of which `free` GiB are available.
     table = tmp_path / "meminfo"
     table.write_text(f"MemTotal: {16 << 20} kB\nMemFree: 1 kB\nMemAvailable: {free << 20} kB\n", encoding="ascii")
     assert examine_memory(table, memory_limit(tmp_path)).verdict == verdict

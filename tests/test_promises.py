@@ -187,10 +187,10 @@ def test_finished_run_says_so_and_continues_with_more_steps(home: Path, tmp_path
     capsys.readouterr()
 
     # A changed setting has to be allowed.
-    changed = [*train, "training.max_steps=60", "--set", "model.dropout=0.3"]
-    assert main(changed) == 2
+    with_more_dropout = [*train, "training.max_steps=60", "--set", "model.dropout=0.3"]
+    assert main(with_more_dropout) == 2
     assert "--allow-changed" in capsys.readouterr().err
-    assert main([*changed, "--allow-changed"]) == 0
+    assert main([*with_more_dropout, "--allow-changed"]) == 0
 
 
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)])

@@ -48,6 +48,6 @@ def test_trained_model_reverses_over_99_percent_of_unseen_words(
         assert main(["translate", "--run", str(tmp_path / "run")]) == 0
     translations = capsys.readouterr().out.removesuffix("\n").split("\n")
     expected = [word[::-1] for word in unseen_words]
-    correct_count = sum(map(operator.eq, translations, expected))
     assert len(translations) == len(expected)
+    correct_count = sum(map(operator.eq, translations, expected))
     assert correct_count / len(expected) > 0.99
