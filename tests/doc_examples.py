@@ -17,16 +17,25 @@ _NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+")
 def blocks(page: Path, language: str) -> list[tuple[int, str]]:
     """Return the fenced blocks of `language` in a page, each with the number of its first line."""
     text = page.read_text(encoding="utf-8")
-    fenced = re.finditer(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
-    return [(text.count("\n", 0, block.start(1)) + 1, block.group(1)) for block in fenced]
+    numbered_blocks = []
+    for match in re.finditer(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL):
+        lines_before = text.count("\n", 0, match.start(1))
+        numbered_blocks.append((lines_before + 1, match.group(1)))
+    return numbered_blocks
 
 
 def commands(text: str, program: str) -> list[list[str]]:
     """Return the words of each indented command line that starts with `program`, without its trailing remark."""
     text = re.sub(r"\\\n *", " ", text)
     lines = re.findall(rf"^ {{4,}}(?:\.venv/bin/)?({program} .*?)(?: {{8,}}.*)?$", text, flags=re.MULTILINE)
-    shown = [shlex.split(line.split("  (")[0], comments=True) for line in lines]
-    return [list(itertools.takewhile(lambda word: word[0] not in "(|<>&;…", words)) for words in shown]
+    shown_commands = []
+    for line in lines:
+        without_remark, _, _ = line.partition("  (")
+        words = shlex.split(without_remark, comments=True)
+        # A command ends at a pipe, a redirection or the like.
+        command = itertools.takewhile(lambda word: word[0] not in "(|<>&;…", words)
+        shown_commands.append(list(command))
+    return shown_commands
 
 
 class CloseNumbers(doctest.OutputChecker):
@@ -35,13 +44,16 @@ class CloseNumbers(doctest.OutputChecker):
     def check_output(self, want: str, got: str, optionflags: int) -> bool:
         if super().check_output(want, got, optionflags):
             return True
-        expected_numbers, printed_numbers = _NUMBER.findall(want), _NUMBER.findall(got)
-        alike: bool = super().check_output(_NUMBER.sub("0.0", want), _NUMBER.sub("0.0", got), optionflags)
-        return (
-            alike
-            and len(expected_numbers) == len(printed_numbers)
-            and all(map(_close, expected_numbers, printed_numbers))
-        )
+        # 1. Everything but the numbers is as expected.
+        if not super().check_output(_NUMBER.sub("0.0", want), _NUMBER.sub("0.0", got), optionflags):
+            return False
+
+        # 2. So are the numbers, nearly.
+        expected_numbers = _NUMBER.findall(want)
+        printed_numbers = _NUMBER.findall(got)
+        if len(expected_numbers) != len(printed_numbers):
+            return False
+        return all(map(_close, expected_numbers, printed_numbers))
 
 
 def _close(expected: str, printed: str) -> bool:

@@ -22,11 +22,15 @@ class Words:
 
     def __init__(self, placeholders: str = "") -> None:
         self.words = [spelling for spelling, _ in SPECIAL_TOKENS]
-        self.placeholders = {placeholder: len(self.words) + number for number, placeholder in enumerate(placeholders)}
-        self.words += placeholders
+        self.placeholders: dict[str, int] = {}
+        for placeholder in placeholders:
+            self.placeholders[placeholder] = len(self.words)
+            self.words.append(placeholder)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        self.words += dict.fromkeys(word for word in " ".join(texts).split() if word not in self.words)
+        for word in " ".join(texts).split():
+            if word not in self.words:
+                self.words.append(word)
         return [list(map(self.words.index, text.split())) for text in texts]
 
     def has_sign(self, sign: str) -> bool:
@@ -44,7 +48,8 @@ class Words:
 
 class EchoState:
     def __init__(self, rows: Tensor) -> None:
-        self.rows, self.length = rows, 0
+        self.rows = rows
+        self.length = 0
 
     def select(self, rows: Tensor) -> None:
         self.rows = self.rows.index_select(0, rows)
@@ -65,25 +70,28 @@ class Echo(torch.nn.Module):
         return EchoState(source.repeat_interleave(width, dim=0))
 
     def step(self, tokens: Tensor, cache: EchoState, /) -> Tensor:
-        following = cache.rows[:, min(cache.length, cache.rows.size(1) - 1)]
+        last_position = cache.rows.size(1) - 1
+        next_tokens = cache.rows[:, min(cache.length, last_position)]
         cache.length += 1
-        return torch.nn.functional.one_hot(following.clamp(min=EOS), self.vocabulary) * 50.0
+        # The logit of the next token is so high that its probability is one.
+        return 50.0 * torch.nn.functional.one_hot(next_tokens.clamp(min=EOS), self.vocabulary)
 
     def attention(self, source: Tensor, target_input: Tensor) -> AttentionWeights:
         shape = (1, 2, target_input.size(1), source.size(1))
-        first, last = torch.zeros(shape), torch.zeros(shape)
-        last[:, 0, :, 0] = 1.0
-        last[:, 1, :, -1] = 1.0
-        return AttentionWeights(cross=[first, last])
+        first_layer = torch.zeros(shape)
+        last_layer = torch.zeros(shape)
+        last_layer[:, 0, :, 0] = 1.0
+        last_layer[:, 1, :, -1] = 1.0
+        return AttentionWeights(cross=[first_layer, last_layer])
 
 
 def echo(
     max_length: int = 20, search: SearchConfig = GREEDY, source: Any = None, target: Any = None, model: Any = None
 ) -> tuple[Translator, Any]:
     """Return a translator, by default of words into the same words, and its model."""
-    source, model = source or Words(), model or Echo()
-    pair: Any = type(
-        "Pair", (), {"source": source, "target": target or source, "correct_spelling": SpellingCorrector({})}
-    )
+    source = source or Words()
+    model = model or Echo()
+    sides = {"source": source, "target": target or source}
+    pair: Any = type("Pair", (), sides | {"correct_spelling": SpellingCorrector({})})
     searcher = TorchSearcher([model], torch.device("cpu"))
     return Translator(searcher, pair, Normalizer(NormalizationConfig()), search, max_length, "echo"), model

@@ -32,7 +32,8 @@ if __name__ == "__main__":
         sys.exit(interrupted.exit_code)
 """
 """A program of its own that translates into capital letters."""
-ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "OMP_NUM_THREADS": "1"}
+_PYTHON_PATH = os.pathsep.join(path for path in sys.path if path)
+ENVIRONMENT = os.environ | {"PYTHONPATH": _PYTHON_PATH, "OMP_NUM_THREADS": "1"}
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,11 @@ class Loud:
         for number, text in enumerate(texts, first_line):
             if "long" in text:
                 logging.getLogger("translator").warning("line %d is long", number)
-        return [[Shout(text.upper())] * (count if text else 1) for text in texts]
+        n_best = []
+        for text in texts:
+            copies = count if text else 1
+            n_best.append([Shout(text.upper())] * copies)
+        return n_best
 
 
 def loud(meanwhile: Callable[[], None] = lambda: None, **search: Any) -> Any:

@@ -31,8 +31,10 @@ def random_pairs(count: int, longest: int = 7, seed: int = 1) -> list[Pair]:
     generator = np.random.default_rng(seed)
     pairs = []
     for _ in range(count):
-        source = generator.integers(4, 21, generator.integers(0, longest + 1)).tolist()
-        target = generator.integers(4, 27, generator.integers(0, longest + 1)).tolist()
+        source_length = generator.integers(0, longest + 1)
+        source = generator.integers(4, 21, source_length).tolist()
+        target_length = generator.integers(0, longest + 1)
+        target = generator.integers(4, 27, target_length).tolist()
         pairs.append((source, target))
     return pairs
 

@@ -33,24 +33,29 @@ def is_there(name: str) -> bool:
 def test_names_files_and_links_in_pages_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     names = re.findall(r"`(translator(?:\.\w+)+)(?<!\.py)`", text)
-    assert [name for name in names if not is_there(name)] == []
+    for name in names:
+        assert is_there(name), name
     files = re.findall(r"`((?:translator|tests|bench|configs|scripts|docs|book)/[\w./-]+\.\w+)`", text)
-    assert [name for name in files if not (ROOT / name).exists()] == []
+    for name in files:
+        assert (ROOT / name).exists(), name
     if page.name not in HISTORY:
-        files = re.findall(r"`([\w/-]+\.py)`", text)
-        assert [name for name in files if not (ROOT / name).exists() and not list(ROOT.glob(f"t*/**/{name}"))] == []
+        for name in re.findall(r"`([\w/-]+\.py)`", text):
+            assert (ROOT / name).exists() or any(ROOT.glob(f"t*/**/{name}")), name
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
-    assert [link for link in links if link not in GENERATED and not (page.parent / link).exists()] == []
+    for link in links:
+        assert link in GENERATED or (page.parent / link).exists(), link
 
 
 @pytest.mark.parametrize("page", PAPERS, ids=[page.name for page in PAPERS])
 def test_commands_in_pages_are_valid(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for words in commands(text, "translator"):
+        arguments = [word for word in words[1:] if word != "..."]
         try:
-            parser().parse_args(repeat_set([word for word in words[1:] if word != "..."]))
+            parser().parse_args(repeat_set(arguments))
         except SystemExit as end:  # `--help` exits with 0
             assert not end.code, " ".join(words)
+
     targets = set(re.findall(r"^([a-z-]+):", MAKEFILE, flags=re.MULTILINE))
     variables = set(re.findall(r"\$\((?:value )?([A-Z_]+)\)", MAKEFILE))
     assert page in PAGES or set(re.findall(r"`make ([a-z-]+)", text)) <= targets
@@ -81,21 +86,30 @@ def test_every_command_and_option_is_on_the_cli_page() -> None:
         inner = verbs_of(verb) or {"": verb}
         for below, last in inner.items():
             assert f"\n## translator {name} {below}".rstrip() in page
-            options = [option for action in last._actions for option in action.option_strings if action.dest != "help"]
-            assert all(f"`{option}" in page for option in options)
+            for action in last._actions:
+                if action.dest != "help":
+                    for option in action.option_strings:
+                        assert f"`{option}" in page
 
 
 def texts() -> list[str]:
     """Return every message of the program, and the Makefile, with `…` in place of inserted values."""
-    said = [MAKEFILE]
+    texts_of_program = [MAKEFILE]
     for file in (ROOT / "translator").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.JoinedStr):
-                parts = (part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
-                said.append("".join(map(str, parts)))
+                texts_of_program.append(with_gaps(node))
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                said.append(re.sub(r"%[sd]", "…", node.value))
-    return said
+                texts_of_program.append(re.sub(r"%[sd]", "…", node.value))
+    return texts_of_program
+
+
+def with_gaps(f_string: ast.JoinedStr) -> str:
+    """Return the text of an f-string with `…` in place of its values."""
+    text = ""
+    for part in f_string.values:
+        text += str(part.value) if isinstance(part, ast.Constant) else "…"
+    return text
 
 
 def test_messages_quoted_in_troubleshooting_exist_in_the_code() -> None:
@@ -103,13 +117,15 @@ def test_messages_quoted_in_troubleshooting_exist_in_the_code() -> None:
     quoted = re.findall(r"^```message\n(.*?)\n```$", page, flags=re.MULTILINE | re.DOTALL)
     quoted += re.findall(r"^\*\*`([^`]+)`\.\*\*", page, flags=re.MULTILINE)
     assert len(quoted) > 25
-    said = texts()
+    texts_of_program = texts()
     for message in quoted:
-        fragments = [re.escape(fragment) for fragment in message.split("…") if fragment.strip(" .;:")]
-        pattern = re.compile(".*".join(fragments), flags=re.DOTALL)
-        assert any(pattern.search(text) for text in said), message
+        fragments = [fragment for fragment in message.split("…") if fragment.strip(" .;:")]
+        pattern = re.compile(".*".join(map(re.escape, fragments)), flags=re.DOTALL)
+        assert any(pattern.search(text) for text in texts_of_program), message
 
 
 def test_every_page_is_in_the_navigation() -> None:
-    listed = re.findall(r"([\w-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert {page.name for page in PAGES if page.parent.name == "docs"} | GENERATED == set(listed)
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed_pages = re.findall(r"([\w-]+\.md)$", settings, flags=re.MULTILINE)
+    written_pages = {page.name for page in PAGES if page.parent.name == "docs"}
+    assert set(listed_pages) == written_pages | GENERATED

@@ -37,9 +37,14 @@ def words_of(command: list[str]) -> list[str]:
     """Return the arguments of `translator` in a shown command; for `make TARGET`, those of the command that it runs."""
     if command[0] == "translator":
         return command[1:]
-    printed = subprocess.run(["make", "--dry-run", *command[1:]], capture_output=True, text=True, check=True).stdout
-    (line,) = re.findall(r"^'\.venv/bin/translator' (.*)", printed, flags=re.MULTILINE)
-    text = "".join(word.partition("=")[2] for word in command if word.startswith("TEXT="))
+    dry_run = subprocess.run(["make", "--dry-run", *command[1:]], capture_output=True, text=True, check=True)
+    (line,) = re.findall(r"^'\.venv/bin/translator' (.*)", dry_run.stdout, flags=re.MULTILINE)
+
+    # The command reads its text from the environment.
+    text = ""
+    for word in command:
+        if word.startswith("TEXT="):
+            text = word.removeprefix("TEXT=")
     return shlex.split(line.replace('"$TRANSLATE_TEXT"', shlex.quote(text)))
 
 
@@ -81,10 +86,17 @@ def fill(folder: Path) -> None:
     # The sample, and the corpora that are downloaded or stand beside the checkout.
     for name, count in (("train", 300), ("validation", 20), ("test", 20)):
         (sample / f"{name}.tsv").write_text(text.tsv(count), encoding="utf-8")
-    archives = [folder / "data" / name for name in ("mizan.zip", "tatoeba.zip")]
-    archives += [shared / name for name in ("mizan.zip", "tatoeba.zip", "bible.en-fa.zip", "quran.en-fa.zip")]
-    opus = ("MIZAN-v1", "TED2020-v1", "wikimedia-v20210402", "OpenSubtitles-v2018", "WikiMatrix-v1", "CCMatrix-v1")
-    archives += [folder / "data" / f"{name}.zip" for name in opus]
+    downloaded = ["mizan", "tatoeba"]
+    downloaded += [
+        "MIZAN-v1",
+        "TED2020-v1",
+        "wikimedia-v20210402",
+        "OpenSubtitles-v2018",
+        "WikiMatrix-v1",
+        "CCMatrix-v1",
+    ]
+    archives = [folder / "data" / f"{name}.zip" for name in downloaded]
+    archives += [shared / f"{name}.zip" for name in ("mizan", "tatoeba", "bible.en-fa", "quran.en-fa")]
     for archive in archives:
         english, persian = text.sides(200)
         with zipfile.ZipFile(archive, "w") as opened:
@@ -94,8 +106,9 @@ def fill(folder: Path) -> None:
         place = folder / "data" / name
         place.parent.mkdir(exist_ok=True)
         write_sides(place.with_suffix(".en"), place.with_suffix(".fa"), text.sides(12))
-    for code, side in zip(("en", "fa"), text.sides(200), strict=True):
-        (shared / f"afec.{code}.gz").write_bytes(gzip.compress(side.encode()))
+    english, persian = text.sides(200)
+    (shared / "afec.en.gz").write_bytes(gzip.compress(english.encode()))
+    (shared / "afec.fa.gz").write_bytes(gzip.compress(persian.encode()))
     (shared / "docs.tsv.gz").write_bytes(gzip.compress(text.tsv(200).encode()))
 
     # What a reader brings along.
@@ -131,7 +144,9 @@ def make_runs(shown: Iterable[tuple[str, ...]]) -> None:
         settings += ["training.max_steps=5", "training.validate_every=1", "training.keep_best=5"]
         assert main(["train", "--config", "sample", "--set", *settings]) == 0
         assert main(["average", "--run", f"trained/{direction}", "--count", "2"]) == 0
-    for name in set(re.findall(r"runs/([\w-]+)", " ".join(map(" ".join, shown)))):
+
+    all_commands = " ".join(" ".join(command) for command in shown)
+    for name in set(re.findall(r"runs/([\w-]+)", all_commands)):
         direction = "fa-en" if "reverse" in name else "en-fa"
         shutil.copytree(f"trained/{direction}", f"runs/{name}", symlinks=True)
 

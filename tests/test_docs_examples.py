@@ -31,11 +31,8 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         for name in ("sample", "a", "b"):
-            untrained_run(
-                load_config(
-                    "configs/sample.yaml", [f"run.directory=runs/{name}", "run.device=cpu", "search.max_length_ratio=1"]
-                )
-            )
+            overrides = [f"run.directory=runs/{name}", "run.device=cpu", "search.max_length_ratio=1"]
+            untrained_run(load_config("configs/sample.yaml", overrides))
     return folder
 
 
@@ -69,11 +66,13 @@ def test_python_blocks_in_pages_run_or_import(page: Path, line: int, code: str) 
 
 @pytest.mark.parametrize("file", WITH_EXAMPLES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_docstring_examples_give_the_output_shown(file: Path) -> None:
-    module = importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
-    runner = doctest.DocTestRunner(CloseNumbers(), optionflags=doctest.NORMALIZE_WHITESPACE)
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    module = importlib.import_module(".".join(parts).removesuffix(".__init__"))
     tests = [test for test in doctest.DocTestFinder().find(module) if test.examples]
     assert tests
-    said: list[str] = []
+
+    runner = doctest.DocTestRunner(CloseNumbers(), optionflags=doctest.NORMALIZE_WHITESPACE)
+    complaints: list[str] = []
     for test in tests:
-        runner.run(test, out=said.append)
-    assert not said
+        runner.run(test, out=complaints.append)
+    assert complaints == []

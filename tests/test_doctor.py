@@ -23,16 +23,21 @@ def test_doctor_passes_on_this_machine_and_leaves_no_files(
     assert main(["doctor"]) == 0
     out = capsys.readouterr().out
     assert "Training works on this machine" in out
-    assert all(name in out for name in ("Python", "torch", "memory", "CPU", "fastapi", "runs/"))
+    for name in ("Python", "torch", "memory", "CPU", "fastapi", "runs/"):
+        assert name in out
     assert list(tmp_path.iterdir()) == [], "a check leaves nothing behind"
 
 
 def test_missing_package_fails_doctor_and_shows_the_pip_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    there = doctor.version_of
-    versions = {"sacrebleu": None, "fastapi": None, "numpy": "1.0"}
-    monkeypatch.setattr(doctor, "version_of", lambda name: versions[name] if name in versions else there(name))
+    version_of = doctor.version_of
+    changed_versions = {"sacrebleu": None, "fastapi": None, "numpy": "1.0"}
+
+    def changed_version_of(name: str) -> str | None:
+        return changed_versions[name] if name in changed_versions else version_of(name)
+
+    monkeypatch.setattr(doctor, "version_of", changed_version_of)
     assert main(["doctor"]) == 2
     captured = capsys.readouterr()
     assert "sacrebleu: needed" in captured.out
@@ -44,10 +49,16 @@ def test_missing_package_fails_doctor_and_shows_the_pip_command(
 
 @pytest.mark.parametrize(("free", "limit", "verdict"), [(8, "max", "ok"), (1, "max", "note"), (8, GIB, "note")])
 def test_memory_check_respects_container_limits(free: int, limit: str | int, verdict: str, tmp_path: Path) -> None:
-    assert memory_limit(tmp_path) is doctor.cpu_limit(tmp_path) is None
+    # No limits.
+    assert memory_limit(tmp_path) is None
+    assert doctor.cpu_limit(tmp_path) is None
+
+    # Limits of a container.
     (tmp_path / "memory.max").write_text(f"{limit}\n", encoding="ascii")
     (tmp_path / "cpu.max").write_text("150000 100000\n", encoding="ascii")
     assert doctor.cpu_limit(tmp_path) == 1.5
+
+    # A machine of 16 GiB, of which `free` GiB are available.
     table = tmp_path / "meminfo"
     table.write_text(f"MemTotal: {16 << 20} kB\nMemFree: 1 kB\nMemAvailable: {free << 20} kB\n", encoding="ascii")
     assert examine_memory(table, memory_limit(tmp_path)).verdict == verdict
@@ -59,7 +70,8 @@ def test_memory_check_respects_container_limits(free: int, limit: str | int, ver
 def test_too_many_threads_warn(threads: int, limit: float | None, advice: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     finding = examine_threads(threads, 2, limit)
-    assert advice in finding.advice and (finding.verdict == "ok") == (advice == "")
+    assert advice in finding.advice
+    assert (finding.verdict == "ok") == (advice == "")
 
 
 @pytest.mark.parametrize(("free", "verdict"), [(1 << 20, "wrong"), (1 << 40, "ok")])

@@ -11,7 +11,7 @@ _BELOW = "special_tokens errors config run corpus subword recipes data masks mod
 _ABOVE = "evaluation training export serve plots doctor cli"
 LAYERS = f"{_BELOW} {_ABOVE}".split()
 """Rooms (files or folders of `translator/`), from the lowest layer to the highest."""
-NO_TORCH = {*LAYERS[: LAYERS.index("data")]}  # rooms that do not import torch, which is slow to import
+NO_TORCH = set(LAYERS[: LAYERS.index("data")])  # rooms that do not import torch, which is slow to import
 LAZY_TORCH = {"run"}  # may import torch inside functions, for programs that have already loaded it
 
 
@@ -30,6 +30,11 @@ def imports(file: Path, *, inside_functions: bool = True) -> list[str]:
             assert node.level == 0, f"{file}: relative import"
             names += [f"{node.module}.{alias.name}" for alias in node.names]
     return names
+
+
+def packages(names: list[str]) -> set[str]:
+    """Return the first part of each dotted name."""
+    return {name.partition(".")[0] for name in names}
 
 
 MODULES = sorted(file for file in ROOT.rglob("*.py") if room(file) not in ("__init__", "__main__"))
@@ -79,10 +84,11 @@ def test_torch_tensorboard_and_pickle_are_imported_only_where_allowed(file: Path
     relative = str(file.relative_to(ROOT))
     if room(file) in NO_TORCH:
         names_at_start = imports(file, inside_functions=room(file) not in LAZY_TORCH)
-        assert not any(name.split(".")[0] == "torch" for name in names_at_start)
+        assert "torch" not in packages(names_at_start)
     if relative not in ("training/event_file.py", "plots/curves.py"):
-        assert not any("tensorboard" in name.split(".") for name in names)
-    assert not any(name.split(".")[0] in ("pickle", "dill", "marshal", "shelve") for name in names)
+        for name in names:
+            assert "tensorboard" not in name.split(".")
+    assert packages(names).isdisjoint(["pickle", "dill", "marshal", "shelve"])
 
 
 @pytest.mark.parametrize("file", MODULES, ids=lambda file: str(file.relative_to(ROOT)))

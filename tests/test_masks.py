@@ -17,8 +17,11 @@ def sentence_numbers(draw: st.DrawFn) -> Tensor:
     rows = []
     for _ in range(2):
         lengths = draw(st.lists(st.integers(1, 3), max_size=3))
-        numbers = [number for number, length in enumerate(lengths, 1) for _ in range(length)]
-        rows.append((numbers + [0] * LENGTH)[:LENGTH])
+        numbers = []
+        for number, length in enumerate(lengths, 1):
+            numbers += [number] * length
+        padded_numbers = numbers + [0] * LENGTH
+        rows.append(padded_numbers[:LENGTH])
     return torch.tensor(rows)
 
 
@@ -29,7 +32,8 @@ def test_the_encoder_attends_within_a_sentence(source: Tensor) -> None:
     for row in range(2):
         for query in range(LENGTH):
             for key in range(LENGTH):
-                assert mask[row, 0, query, key].item() == (source[row, query] == source[row, key]).item()
+                same_sentence = bool(source[row, query] == source[row, key])
+                assert mask[row, 0, query, key].item() == same_sentence
 
 
 @settings(deadline=None, max_examples=50)
@@ -39,8 +43,8 @@ def test_the_decoder_attends_within_a_sentence_and_not_to_later_tokens(target: T
     for row in range(2):
         for query in range(LENGTH):
             for key in range(LENGTH):
-                same = bool(target[row, query] == target[row, key])
-                assert mask[row, 0, query, key].item() == (same and key <= query)
+                same_sentence = bool(target[row, query] == target[row, key])
+                assert mask[row, 0, query, key].item() == (same_sentence and key <= query)
 
 
 @settings(deadline=None, max_examples=50)
@@ -52,7 +56,8 @@ def test_a_target_sentence_attends_to_the_source_sentence_of_its_number(source: 
             if target[row, query] == 0:
                 continue
             for key in range(LENGTH):
-                assert mask[row, 0, query, key].item() == (source[row, key] == target[row, query]).item()
+                same_sentence = bool(target[row, query] == source[row, key])
+                assert mask[row, 0, query, key].item() == same_sentence
 
 
 @settings(deadline=None, max_examples=50)

@@ -18,12 +18,17 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "check.yml").read_text(encoding="utf-8"))
 
 
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
 @pytest.fixture(scope="module")
 def check() -> ModuleType:
-    described = importlib.util.spec_from_file_location("check", ROOT / "scripts" / "check_distributions.py")
-    assert described is not None and described.loader is not None
-    script = importlib.util.module_from_spec(described)
-    described.loader.exec_module(script)
+    spec = importlib.util.spec_from_file_location("check", ROOT / "scripts" / "check_distributions.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
     return script
 
 
@@ -34,11 +39,18 @@ def test_version_is_the_same_in_all_project_files() -> None:
 
 
 def test_github_workflow_runs_ci_on_every_supported_python() -> None:
-    assert {"run": "bash .ci/run"} in WORKFLOW["jobs"]["check"]["steps"]
-    promised = [entry.rpartition(" ")[2] for entry in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", entry)]
-    assert {"run": 'make dist bench PART="newcomer dist"'} in WORKFLOW["jobs"]["distributions"]["steps"]
-    assert [job["strategy"]["matrix"]["python"] for job in WORKFLOW["jobs"].values()] == [promised, promised]
-    assert PROJECT["requires-python"] == f">={promised[0]}"
+    jobs = WORKFLOW["jobs"]
+    assert {"run": "bash .ci/run"} in jobs["check"]["steps"]
+    assert {"run": 'make dist bench PART="newcomer dist"'} in jobs["distributions"]["steps"]
+
+    promised_versions = []
+    for classifier in PROJECT["classifiers"]:
+        if re.search(r":: 3\.\d+$", classifier):
+            promised_versions.append(classifier.rpartition(" ")[2])
+    assert PROJECT["requires-python"] == f">={promised_versions[0]}"
+    assert jobs.keys() == {"check", "distributions"}
+    for job in jobs.values():
+        assert job["strategy"]["matrix"]["python"] == promised_versions
 
 
 def test_every_requirement_has_its_pin() -> None:
@@ -56,28 +68,36 @@ def plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
 
 
-def test_distribution_check_reports_missing_and_extra_files(check: ModuleType) -> None:
-    whole = {f"{place}/{file}" for folder, place in check.IN_THE_WHEEL.items() for file in check.files_of(folder)}
-    assert "translator/shipped/configs/sample.yaml" in whole
-    assert check.check_wheel(whole | {"translator-0.1.0.dist-info/METADATA"}) == []
-    without = whole - {"translator/shipped/data/sample/train.tsv"}
-    assert check.check_wheel(without) == ["missing: translator/shipped/data/sample/train.tsv"]
-    assert check.check_wheel(whole | {"tests/test_cli.py"}) == ["extra: tests/test_cli.py"]
-    whole = {f"{folder}/{file}" for folder in check.IN_THE_SOURCE for file in check.files_of(folder)}
-    assert check.check_source(whole | set(check.AT_THE_TOP)) == []
-    assert "missing: Makefile" in check.check_source(whole)
+def test_check_of_a_wheel_reports_missing_and_extra_files(check: ModuleType) -> None:
+    complete = set()
+    for folder, place in check.IN_THE_WHEEL.items():
+        complete |= {f"{place}/{file}" for file in check.files_of(folder)}
+    assert "translator/shipped/configs/sample.yaml" in complete
+    assert check.check_wheel(complete | {"translator-0.1.0.dist-info/METADATA"}) == []
+
+    without_sample = complete - {"translator/shipped/data/sample/train.tsv"}
+    assert check.check_wheel(without_sample) == ["missing: translator/shipped/data/sample/train.tsv"]
+    assert check.check_wheel(complete | {"tests/test_cli.py"}) == ["extra: tests/test_cli.py"]
+
+
+def test_check_of_a_source_distribution_reports_missing_files(check: ModuleType) -> None:
+    in_folders = set()
+    for folder in check.IN_THE_SOURCE:
+        in_folders |= {f"{folder}/{file}" for file in check.files_of(folder)}
+    assert check.check_source(in_folders | set(check.AT_THE_TOP)) == []
+    assert "missing: Makefile" in check.check_source(in_folders)
 
 
 def test_install_hints_match_the_declared_requirements() -> None:
     serve = ", ".join(f'"{requirement}"' for requirement in PROJECT["optional-dependencies"]["serve"])
-    assert f"install_command({serve})" in (ROOT / "translator/serve/__init__.py").read_text(encoding="utf-8")
+    assert f"install_command({serve})" in text_of("translator/serve/__init__.py")
+
     (parquet,) = PROJECT["optional-dependencies"]["data"]
-    assert f"install_command('{parquet}')" in (ROOT / "translator/corpus/parquet.py").read_text(encoding="utf-8")
-    assert f'-m pip install "{parquet}"`' in (ROOT / "docs/corpora.md").read_text(encoding="utf-8")
-    (engine,) = (requirement for requirement in PROJECT["dependencies"] if requirement.startswith("ctranslate2"))
-    assert f'install_command("{engine}")' in (ROOT / "translator/inference/ctranslate2_library.py").read_text(
-        encoding="utf-8"
-    )
+    assert f"install_command('{parquet}')" in text_of("translator/corpus/parquet.py")
+    assert f'-m pip install "{parquet}"`' in text_of("docs/corpora.md")
+
+    (engine,) = [requirement for requirement in PROJECT["dependencies"] if requirement.startswith("ctranslate2")]
+    assert f'install_command("{engine}")' in text_of("translator/inference/ctranslate2_library.py")
 
 
 def test_make_passes_apostrophes_on_and_names_an_export_after_its_run() -> None:

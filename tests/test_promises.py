@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from safetensors.numpy import load_file
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -62,9 +63,12 @@ def persian(word: str) -> str:
 
 def write_recipe(folder: Path) -> Path:
     generator = random.Random(1)
-    words = {"".join(generator.choices("abcdefgh", k=generator.randint(3, 8))) for _ in range(400)}
-    pairs = "".join(f"{word}\t{persian(word)}\n" for word in sorted(words))
-    (folder / "toy.tsv").write_text(pairs, encoding="utf-8")
+    words = set()
+    for _ in range(400):
+        length = generator.randint(3, 8)
+        words.add("".join(generator.choices("abcdefgh", k=length)))
+    pairs = [f"{word}\t{persian(word)}\n" for word in sorted(words)]
+    (folder / "toy.tsv").write_text("".join(pairs), encoding="utf-8")
     recipe = folder / "tiny.yaml"
     recipe.write_text(RECIPE.format(folder=folder), encoding="utf-8")
     return recipe
@@ -87,6 +91,10 @@ def scores(run: Path) -> list[dict[str, Any]]:
     return entries
 
 
+def greedy_scores(run: Path) -> list[float]:
+    return [entry["score"] for entry in scores(run) if entry["search"] == "greedy"]
+
+
 def lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines()
 
@@ -106,8 +114,9 @@ def test_finished_run_folder_has_the_documented_layout(home: Path) -> None:
     assert (run / "evaluation" / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     (hypotheses,) = (run / "evaluation").glob("toy.*.greedy.hypotheses.txt")
     assert len(lines(hypotheses)) == 20
-    about = (run / "run.json").read_text(encoding="utf-8")
-    assert all(library in about for library in ("torch", "sentencepiece", "sacrebleu"))
+    provenance = (run / "run.json").read_text(encoding="utf-8")
+    for library in ("torch", "sentencepiece", "sacrebleu"):
+        assert library in provenance
 
 
 def raw_score(run: Path, metric: str) -> dict[str, Any]:
@@ -156,29 +165,37 @@ def test_run_writes_all_tensorboard_tags(home: Path) -> None:
     events = EventAccumulator(str(home / "run" / "tensorboard"))
     events.Reload()
     tags = events.Tags()
-    assert {f"{group}/{name}" for group, names in TAGS.items() for name in names} <= set(tags["scalars"])
+    for group, names in TAGS.items():
+        for name in names:
+            assert f"{group}/{name}" in tags["scalars"]
     assert "validation/attention" in tags["images"]
     assert "validation/translations/text_summary" in tags["tensors"]
 
 
 def test_finished_run_says_so_and_continues_with_more_steps(home: Path, tmp_path: Path, capsys: Any) -> None:
-    recipe = write_recipe(tmp_path)
-    short = ["--set", "training.max_steps=20"]
-    assert main(["train", "--config", str(recipe), *short]) == 0
+    train = ["train", "--config", str(write_recipe(tmp_path)), "--set"]
+
+    # The same command again finds the run finished.
+    assert main([*train, "training.max_steps=20"]) == 0
     capsys.readouterr()
-    assert main(["train", "--config", str(recipe), *short]) == 0
+    assert main([*train, "training.max_steps=20"]) == 0
     assert "is finished" in capsys.readouterr().out
-    assert main(["train", "--config", str(recipe), "--set", "training.max_steps=40"]) == 0
+
+    # More steps continue it.
+    assert main([*train, "training.max_steps=40"]) == 0
     assert (tmp_path / "run" / "checkpoints" / "last").resolve().name == "step-000040"
     capsys.readouterr()
-    refused = ["train", "--config", str(recipe), "--set", "training.max_steps=60", "--set", "model.dropout=0.3"]
-    assert main(refused) == 2
+
+    # A changed setting has to be allowed.
+    with_more_dropout = [*train, "training.max_steps=60", "--set", "model.dropout=0.3"]
+    assert main(with_more_dropout) == 2
     assert "--allow-changed" in capsys.readouterr().err
-    assert main([*refused, "--allow-changed"]) == 0
+    assert main([*with_more_dropout, "--allow-changed"]) == 0
 
 
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_stopped_and_resumed_run_is_bit_identical(home: Path, tmp_path: Path, sign: int, code: int) -> None:
+    # A run that is stopped after its first checkpoint.
     recipe = write_recipe(tmp_path)
     with subprocess.Popen(
         [sys.executable, "-m", "translator", "train", "--config", str(recipe)],
@@ -190,21 +207,22 @@ def test_stopped_and_resumed_run_is_bit_identical(home: Path, tmp_path: Path, si
         while training.poll() is None and not (checkpoints / "step-000020" / "state.json").exists():
             time.sleep(0.01)
         training.send_signal(sign)
-        output = training.communicate()[0].decode()
-    assert training.returncode == code, output
-    assert "Traceback" not in output
+        output, _ = training.communicate()
+    assert training.returncode == code, output.decode()
+    assert b"Traceback" not in output
     stopped_at = (checkpoints / "last").resolve().name
     assert stopped_at < "step-000160", "it was stopped before its end"
+
+    # Resumed, it ends as the run that was never stopped.
     assert main(["train", "--config", str(recipe)]) == 0
     for link in ("last", "best"):
         for name in ("model.safetensors", "optimizer.safetensors"):
-            ours = load_file(checkpoints / link / name)
-            theirs = load_file(home / "run" / "checkpoints" / link / name)
-            assert ours.keys() == theirs.keys()
-            assert all((ours[key] == theirs[key]).all() for key in ours), f"{link}/{name}"
-    assert [entry["score"] for entry in scores(tmp_path / "run")] == [
-        entry["score"] for entry in scores(home / "run") if entry["search"] == "greedy"
-    ]
+            resumed = load_file(checkpoints / link / name)
+            uninterrupted = load_file(home / "run" / "checkpoints" / link / name)
+            assert resumed.keys() == uninterrupted.keys()
+            for key, values in resumed.items():
+                assert (values == uninterrupted[key]).all(), f"{link}/{name}: {key}"
+    assert greedy_scores(tmp_path / "run") == greedy_scores(home / "run")
 
 
 def test_evaluate_and_compare_print_and_record_scores(home: Path, capsys: Any) -> None:
@@ -214,10 +232,12 @@ def test_evaluate_and_compare_print_and_record_scores(home: Path, capsys: Any) -
     assert "beam-3" in out
     assert "tok:13a" in out
     assert {entry["search"] for entry in scores(run)} >= {"beam-3", "greedy"}
+
     second_run = home / "again"
     shutil.copytree(run, second_run, symlinks=True)
     table = home / "comparison.json"
-    assert main(["compare", str(run), str(second_run), "--json", str(table), "--trials", "200", "--samples", "40"]) == 0
+    flags = ["--json", str(table), "--trials", "200", "--samples", "40"]
+    assert main(["compare", str(run), str(second_run), *flags]) == 0
     assert "toy" in capsys.readouterr().out
     assert json.loads(table.read_text(encoding="utf-8"))
 
@@ -240,9 +260,11 @@ def test_translate_gives_one_output_line_per_input_line(translated_text: str) ->
 
 
 def test_translate_writes_to_a_file_what_it_prints(home: Path, tmp_path: Path, translated_text: str) -> None:
-    source, target = tmp_path / "in.txt", tmp_path / "out.txt"
+    source = tmp_path / "in.txt"
+    target = tmp_path / "out.txt"
     source.write_bytes(TEXT.encode())
-    assert main(["translate", "--run", str(home / "run"), "--input", str(source), "--output", str(target)]) == 0
+    files = ["--input", str(source), "--output", str(target)]
+    assert main(["translate", "--run", str(home / "run"), *files]) == 0
     assert target.read_text(encoding="utf-8") == translated_text
 
 
@@ -255,22 +277,28 @@ def test_the_library_translates_as_the_program_does(home: Path, translated_text:
 
 def test_json_lines_output_has_n_best_translations_per_line(home: Path, tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "in.txt").write_text("abc\nfgh\n", encoding="utf-8")
-    flags = ["--search", "beam", "--beam", "3", "--format", "jsonl", "--n-best", "3", "--scores", "--alignment"]
-    assert main(["translate", "--run", str(home / "run"), "--input", str(tmp_path / "in.txt"), *flags]) == 0
+    search = ["--search", "beam", "--beam", "3", "--n-best", "3"]
+    output = ["--format", "jsonl", "--scores", "--alignment"]
+    command = ["translate", "--run", str(home / "run"), "--input", str(tmp_path / "in.txt")]
+    assert main([*command, *search, *output]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [len(row["translations"]) for row in rows] == [3, 3]
 
 
 @pytest.mark.parametrize("form", ["ctranslate2", "safetensors"])
 def test_an_export_translates_as_the_run_does(home: Path, tmp_path: Path, form: str, capsys: Any) -> None:
-    run, export, source = home / "run", tmp_path / "exported", tmp_path / "in.txt"
+    run = home / "run"
+    export = tmp_path / "exported"
     assert main(["export", "--run", str(run), "--to", form, str(export)]) == 0
     assert (export / "README.md").is_file()
-    words = ["abc", "fgh", "habgde", "eeee", "dcbaab"]
-    source.write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
     capsys.readouterr()
+
+    words = ["abc", "fgh", "habgde", "eeee", "dcbaab"]
+    source = tmp_path / "in.txt"
+    source.write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
     assert main(["translate", "--run", str(export), "--input", str(source)]) == 0
-    assert capsys.readouterr().out.splitlines() == Translator.load(run).translate_lines(words)
+    translations = capsys.readouterr().out.splitlines()
+    assert translations == Translator.load(run).translate_lines(words)
 
 
 def test_checkpoints_are_averaged(home: Path) -> None:
@@ -285,18 +313,21 @@ def test_runs_are_listed(home: Path, capsys: Any) -> None:
 
 
 def bad_inputs(folder: Path) -> dict[str, tuple[list[str], str]]:
+    """Return wrong commands by the mistake that they make, each with a word that its message has."""
     run = str(folder / "run")
+    no_run = str(folder / "nowhere")
     train = ["train", "--config", str(folder / "tiny.yaml"), "--set", f"run.directory={folder}/never", "--set"]
+    translate = ["translate", "--run", run]
     return {
         "no recipe": (["train", "--config", str(folder / "none.yaml")], "none.yaml"),
         "unknown key": ([*train, "training.max_step=3"], "max_steps"),
         "wrong value": ([*train, "model.heads=3"], "heads"),
         "no corpus": ([*train, f"corpus.sources.0.path={folder}/none.tsv"], "none.tsv"),
-        "no run": (["evaluate", "--run", str(folder / "nowhere")], "nowhere"),
-        "no run to translate": (["translate", "--run", str(folder / "nowhere"), "abc"], "nowhere"),
-        "no checkpoint": (["translate", "--run", run, "--checkpoint", "7", "abc"], "7"),
-        "greedy beam": (["translate", "--run", run, "--search", "greedy", "--beam", "3", "a"], "--beam"),
-        "no input": (["translate", "--run", run, "--input", str(folder / "none.txt")], "none.txt"),
+        "no run": (["evaluate", "--run", no_run], "nowhere"),
+        "no run to translate": (["translate", "--run", no_run, "abc"], "nowhere"),
+        "no checkpoint": ([*translate, "--checkpoint", "7", "abc"], "7"),
+        "greedy beam": ([*translate, "--search", "greedy", "--beam", "3", "a"], "--beam"),
+        "no input": ([*translate, "--input", str(folder / "none.txt")], "none.txt"),
         "full folder": (["export", "--run", run, "--to", "safetensors", str(folder)], str(folder)),
     }
 
@@ -310,18 +341,20 @@ def test_a_mistake_gets_one_message_and_code_2(home: Path, name: str, capsys: An
     assert "Traceback" not in captured.err
     assert captured.err.count("translator: ") == 1
     assert expected in captured.err
-    assert not (home / "never").exists() or not any((home / "never").glob("checkpoints/*"))
+    assert list((home / "never").glob("checkpoints/*")) == []
 
 
 def test_training_does_not_resume_from_a_damaged_checkpoint(home: Path, tmp_path: Path) -> None:
-    recipe = write_recipe(tmp_path)
-    assert main(["train", "--config", str(recipe), "--set", "training.max_steps=40"]) == 0
-    last = (tmp_path / "run" / "checkpoints" / "last").resolve()
-    weights = last / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-100])
-    assert main(["train", "--config", str(recipe), "--set", "training.max_steps=60"]) == 0
-    ours = load_file(tmp_path / "run" / "checkpoints" / "step-000060" / "model.safetensors")
-    assert all((value == value).all() for value in ours.values())
+    train = ["train", "--config", str(write_recipe(tmp_path)), "--set"]
+    checkpoints = tmp_path / "run" / "checkpoints"
+    assert main([*train, "training.max_steps=40"]) == 0
+    weights_file = checkpoints / "step-000040" / "model.safetensors"
+    weights_file.write_bytes(weights_file.read_bytes()[:-100])
+
+    assert main([*train, "training.max_steps=60"]) == 0
+    weights = load_file(checkpoints / "step-000060" / "model.safetensors")
+    for name, values in weights.items():
+        assert not np.isnan(values).any(), name
     assert main(["translate", "--run", str(tmp_path / "run"), "--checkpoint", "last", "abc"]) == 0
 
 

@@ -37,7 +37,8 @@ def test_training_is_teacher_forced() -> None:
     source, target_input, _ = small_batch()
     logits = model(source, target_input)
     for t in range(1, 6):
-        torch.testing.assert_close(model(source[:1], target_input[:1, :t])[0, -1], logits[0, t - 1])
+        logits_of_prefix = model(source[:1], target_input[:1, :t])
+        torch.testing.assert_close(logits_of_prefix[0, -1], logits[0, t - 1])
 
 
 def test_inference_is_autoregressive() -> None:
@@ -49,7 +50,8 @@ def test_inference_is_autoregressive() -> None:
     if hypothesis.finished:
         tokens.append(EOS)
     for t, token in enumerate(tokens):
-        logits = model(source, torch.tensor([[SOS, *tokens[:t]]]))[0, -1]
+        prefix = torch.tensor([[SOS, *tokens[:t]]])
+        logits = model(source, prefix)[0, -1]
         logits[[PAD, UNK, SOS]] = -torch.inf
         assert int(logits.argmax()) == token
 
@@ -70,9 +72,16 @@ def cross_inputs() -> CrossAttentionInputs:
     masks = masks_of(model, source, target_input)
     memory = model.encode(source, positions(source), masks.encoder).detach().requires_grad_()
     inputs = CrossAttentionInputs(memory=memory)
+
+    def record_query(_: nn.Module, arguments: tuple[Tensor]) -> None:
+        (inputs.query,) = arguments
+
+    def record_key_value(_: nn.Module, arguments: tuple[Tensor]) -> None:
+        (inputs.key_value,) = arguments
+
     layer = model.decoder.layers[0].cross_attention
-    layer.query.register_forward_hook(lambda _, arguments, __: setattr(inputs, "query", arguments[0]))
-    layer.key_value.register_forward_hook(lambda _, arguments, __: setattr(inputs, "key_value", arguments[0]))
+    layer.query.register_forward_pre_hook(record_query)
+    layer.key_value.register_forward_pre_hook(record_key_value)
     states = model.decode(target_input, positions(target_input), memory, masks)
     torch.autograd.backward(states.sum())
     return inputs
@@ -109,9 +118,11 @@ def test_each_sublayer_has_a_residual_and_a_layer_norm(norm: str) -> None:
         normed: Tensor = norm_layer(x + sublayer(x))
         return normed
 
+    # Each of the three sublayers, in its frame.
     y = framed(layer.self_attention_residual.norm, x, lambda y: layer.self_attention(y, None))
     y = framed(layer.cross_attention_residual.norm, y, lambda y: layer.cross_attention(y, memory, None))
     y = framed(layer.feed_forward_residual.norm, y, layer.feed_forward)
+
     open_mask = torch.ones(1, 1, 1, 1, dtype=torch.bool)
     open_masks = Masks(encoder=open_mask, decoder=open_mask, cross=open_mask)
     torch.testing.assert_close(layer(x, memory, open_masks), y)
@@ -120,12 +131,16 @@ def test_each_sublayer_has_a_residual_and_a_layer_norm(norm: str) -> None:
 def test_cross_entropy_ignores_padding() -> None:
     source, target_input, labels = small_batch()
     logits = small_model().eval()(source, target_input).detach()
+    log_probabilities = logits.log_softmax(-1)
     expected = torch.zeros(())
     for row, length in enumerate((5, 3)):
         for t in range(length):
-            expected -= logits[row, t].log_softmax(-1)[labels[row, t]]
-    logits[1, 3:] = 99.0 * torch.randn(2, 27)  # at PAD
-    torch.testing.assert_close(label_smoothed_loss(logits.flatten(0, 1), labels.flatten(), 0.0).objective, expected)
+            label = labels[row, t]
+            expected -= log_probabilities[row, t, label]
+
+    logits[1, 3:] = 99.0 * torch.randn(2, 27)  # the labels there are PAD
+    loss = label_smoothed_loss(logits.flatten(0, 1), labels.flatten(), 0.0)
+    torch.testing.assert_close(loss.objective, expected)
 
 
 def test_the_feed_forward_width_is_about_four_times_the_model_width() -> None:
@@ -144,7 +159,8 @@ NO_DROPOUT = {"attention_dropout": 0.0, "feed_forward_dropout": 0.0, "dropout": 
 @pytest.mark.parametrize("kind", NO_DROPOUT)
 def test_gotcha_each_dropout_rate_takes_effect_in_training_only(kind: str) -> None:
     source, target_input, _ = small_batch()
-    model = small_model(**{**NO_DROPOUT, kind: 0.3}).train()
+    rates = NO_DROPOUT | {kind: 0.3}
+    model = small_model(**rates).train()
     assert not torch.equal(model(source, target_input), model(source, target_input))
     model.eval()
     assert torch.equal(model(source, target_input), model(source, target_input))
@@ -163,11 +179,14 @@ def test_masks_memory_states_and_logits_have_the_expected_shapes() -> None:
     assert masks.encoder.shape == (2, 1, 6, 6)
     assert masks.decoder.shape == (2, 1, 5, 5)
     assert masks.cross.shape == (2, 1, 5, 6)
+
     memory = model.encode(source, positions(source), masks.encoder)
     assert memory.shape == (2, 6, 32)
     states = model.decode(target_input, positions(target_input), memory, masks)
     assert states.shape == (2, 5, 32)
-    assert model.project(states).shape == model(source, target_input).shape == (2, 5, 27)  # the target vocabulary
+    logits_shape = (2, 5, 27)  # 27: the target vocabulary
+    assert model.project(states).shape == logits_shape
+    assert model(source, target_input).shape == logits_shape
 
 
 def states_with_last_token(token: int, *, masked: bool) -> Tensor:
@@ -190,12 +209,13 @@ def test_self_attention_is_causal() -> None:
 
 
 def test_gotcha_the_mask_hides_later_tokens() -> None:
-    torch.testing.assert_close(states_with_last_token(26, masked=True), states_with_last_token(23, masked=True))
+    states = states_with_last_token(26, masked=True)
+    torch.testing.assert_close(states, states_with_last_token(23, masked=True))
 
 
 def test_gotcha_nothing_but_the_mask_hides_later_tokens() -> None:
-    first, second = (states_with_last_token(token, masked=False) for token in (26, 23))
-    assert not torch.allclose(first, second)
+    states = states_with_last_token(26, masked=False)
+    assert not torch.allclose(states, states_with_last_token(23, masked=False))
 
 
 def test_gotcha_logits_do_not_depend_on_their_own_label() -> None:

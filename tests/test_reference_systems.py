@@ -77,7 +77,8 @@ class TestR1:
         assert len(r1.layers) == 8
 
     def test_later_tokens_change_nothing_before_them(self, r1: DecoderStack) -> None:
-        x, memory = torch.randn(1, 3, 512), torch.randn(1, 3, 512)
+        x = torch.randn(1, 3, 512)
+        memory = torch.randn(1, 3, 512)
         before = self.run(r1.eval(), x, memory)
         for t in (1, 2):
             changed_x = x.clone()
@@ -88,16 +89,19 @@ class TestR1:
 
     def test_position_encoding_supports_5000_positions(self) -> None:
         encoding = PositionEncoding(512, 5000, "sinusoidal")
-        assert encoding(torch.zeros(1, 5000, 512), torch.arange(5000)[None]).shape == (1, 5000, 512)
+        position = torch.arange(5000)[None]
+        assert encoding(torch.zeros(1, 5000, 512), position).shape == (1, 5000, 512)
 
     def test_self_and_cross_attention_have_an_output_projection_each(self, r1: DecoderStack) -> None:
         layer = r1.layers[0]
-        weights = [layer.self_attention.output.weight, layer.cross_attention.output.weight]
-        assert weights[0].data_ptr() != weights[1].data_ptr()
+        self_weight = layer.self_attention.output.weight
+        cross_weight = layer.cross_attention.output.weight
+        assert self_weight.data_ptr() != cross_weight.data_ptr()
 
     def test_one_fused_linear_serves_all_heads(self, r1: DecoderStack) -> None:
         parts = r1.layers[0].self_attention.modules()
-        assert sum(isinstance(part, nn.Linear) for part in parts) == 2
+        linear_parts = [part for part in parts if isinstance(part, nn.Linear)]
+        assert len(linear_parts) == 2, "one for queries, keys and values, one for the output"
 
     def test_dropout_is_there(self, r1: DecoderStack) -> None:
         x, memory = torch.randn(1, 3, 512), torch.randn(1, 3, 512)
@@ -106,13 +110,15 @@ class TestR1:
 
     def test_a_padding_mask_is_obeyed(self, r1: DecoderStack) -> None:
         """The last memory position is hidden, so it may hold anything."""
-        x, memory = torch.randn(1, 3, 512), torch.randn(1, 3, 512)
-        mask = torch.tensor([[[[True, True, False]]]])
         r1.eval()
+        x = torch.randn(1, 3, 512)
+        memory = torch.randn(1, 3, 512)
         changed_memory = memory.clone()
         changed_memory[:, 2] = 99.0
-        states = states_of(r1, x, memory, OPEN, mask)
-        torch.testing.assert_close(states_of(r1, x, changed_memory, OPEN, mask), states)
+        mask = torch.tensor([True, True, False]).view(1, 1, 1, 3)
+        expected = states_of(r1, x, memory, cross_mask=mask)
+        states = states_of(r1, x, changed_memory, cross_mask=mask)
+        torch.testing.assert_close(states, expected)
 
 
 class TestR2:
@@ -134,15 +140,16 @@ class TestR2:
 
     @torch.no_grad()
     def test_merging_heads_does_not_mix_positions(self, r2: DecoderStack) -> None:
-        # Without self- or cross-mixing, position t of the output may depend on position t of the input alone.
-        x, memory = torch.randn(1, 6, 512), torch.randn(1, 4, 512)
+        # Each position attends to itself alone, so its state may depend on its own input alone.
         only_itself = torch.eye(6, dtype=torch.bool)[None, None]
-        before = states_of(r2, x, memory, only_itself)
+        x = torch.randn(1, 6, 512)
+        memory = torch.randn(1, 4, 512)
         changed_x = x.clone()
         changed_x[:, 3] = torch.randn(512)
+        before = states_of(r2, x, memory, only_itself)
         after = states_of(r2, changed_x, memory, only_itself)
-        other_positions = [0, 1, 2, 4, 5]
-        torch.testing.assert_close(after[:, other_positions], before[:, other_positions])
+        unchanged_positions = [0, 1, 2, 4, 5]
+        torch.testing.assert_close(after[:, unchanged_positions], before[:, unchanged_positions])
         assert not torch.allclose(after[:, 3], before[:, 3])
 
     @torch.no_grad()
@@ -155,7 +162,7 @@ class TestR2:
     def test_a_padding_mask_hides_what_could_be_cut_off(self, r2: DecoderStack) -> None:
         x, memory = torch.randn(1, 6, 512), torch.randn(1, 4, 512)
         padding = torch.tensor([True, True, True, False]).view(1, 1, 1, 4)
-        padded = states_of(r2, x, memory, OPEN, padding)
+        padded = states_of(r2, x, memory, cross_mask=padding)
         assert not torch.allclose(padded, states_of(r2, x, memory))
         torch.testing.assert_close(padded, states_of(r2, x, memory[:, :3]))
 
@@ -171,7 +178,8 @@ class BlockOfR3:
         self.memory = torch.randn(2, 10, 64)
         self.look_ahead = MaskGenerator.causal(12).expand(2, 1, 12, 12)
         lengths = torch.tensor([[10], [6]])
-        self.padding = (torch.arange(10) < lengths).view(2, 1, 1, 10).expand(2, 1, 12, 10)
+        is_token = torch.arange(10) < lengths  # (2, 10)
+        self.padding = is_token.view(2, 1, 1, 10).expand(2, 1, 12, 10)
 
     @torch.no_grad()
     def states(self, x: Tensor, weights: AttentionWeights | None = None) -> Tensor:
@@ -216,7 +224,9 @@ class TestR3:
 
     def test_weights_depend_on_the_input(self, r3: BlockOfR3) -> None:
         """The original returned random dummies."""
-        for weights, flipped_weights in zip(r3.attention(r3.x), r3.attention(r3.x.flip(0)), strict=True):
+        weights_of_x = r3.attention(r3.x)
+        weights_of_flipped_x = r3.attention(r3.x.flip(0))
+        for weights, flipped_weights in zip(weights_of_x, weights_of_flipped_x, strict=True):
             assert not torch.allclose(weights, flipped_weights)
 
 
@@ -249,25 +259,34 @@ class TestR5:
 
     def test_zip_members_are_limited_in_pairs_and_split_into_characters(self, recipe: Config) -> None:
         data = DataHandler(recipe).prepare()
-        assert sum(data.pair_count(split) for split in ("train", "validation", "test")) <= 40
-        assert data.pair_count("train") >= 20
+        pair_counts = {split: data.pair_count(split) for split in ("train", "validation", "test")}
+        assert sum(pair_counts.values()) <= 40
+        assert pair_counts["train"] >= 20
+
         target = data.subword.target
-        pieces = target.pieces_of(target.encode(["پرنده‌ها می‌خوانند"])[0])
-        assert all(len(piece) == 1 for piece in pieces)
-        assert "\u200c" in pieces  # the half-space (ZWNJ) is treated like any other character
-        ids = data.subword.source.encode(["The door"])
-        assert data.subword.source.decode_ids(ids) == ["The door"]  # nothing is lower-cased
+        (target_ids,) = target.encode(["پرنده‌ها می‌خوانند"])
+        pieces = target.pieces_of(target_ids)
+        assert {len(piece) for piece in pieces} == {1}
+        assert "\u200c" in pieces, "the half-space (ZWNJ) is treated like any other character"
+
+        source = data.subword.source
+        source_ids = source.encode(["The door"])
+        assert source.decode_ids(source_ids) == ["The door"], "nothing is lower-cased"
 
     def test_batches_have_correct_masks_and_training_reduces_the_loss(self, recipe: Config) -> None:
         data = DataHandler(recipe).prepare()
         torch.manual_seed(1)
         model = Transformer(SMALL.model_copy(update={"max_positions": 256, "norm": "post"}), 100, 100)
         optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-        losses: list[float] = []
+        losses: list[float] = []  # by token, one for each batch
         for batch, position in data.train_batches(DataPosition(0, 0)):
-            masks = MaskGenerator()(batch.source_sentence, batch.target_sentence)
-            assert masks.encoder.shape == masks.decoder.shape == masks.cross.shape == (2, 1, 256, 256)
-            assert (batch.target_input[:, 0][batch.pair_counts > 0] == SOS).all()
+            # 1. The batch.
+            for mask in MaskGenerator()(batch.source_sentence, batch.target_sentence):
+                assert mask.shape == (2, 1, 256, 256)
+            first_inputs = batch.target_input[:, 0]
+            assert (first_inputs[batch.pair_counts > 0] == SOS).all()
+
+            # 2. A training step.
             logits = model.project(model.states(batch)).flatten(0, 1)
             loss = label_smoothed_loss(logits, batch.labels.flatten(), 0.0).objective
             optimizer.zero_grad()
@@ -276,8 +295,10 @@ class TestR5:
             losses.append(loss.item() / batch.target_tokens)
             if position.epoch == 12:
                 break
+
         assert sum(losses[-3:]) < 0.7 * sum(losses[:3])
-        ((hypothesis,),) = search(model.eval(), collate_source([[7, 8, 9]]), SearchConfig(method="greedy"))
+        source = collate_source([[7, 8, 9]])
+        ((hypothesis,),) = search(model.eval(), source, SearchConfig(method="greedy"))
         assert hypothesis.tokens
 
     @torch.no_grad()
@@ -286,14 +307,19 @@ class TestR5:
             d_model=512, heads=8, encoder_layers=4, decoder_layers=4, feed_forward=2048, norm="post", max_positions=256
         )
         torch.manual_seed(1)
-        source, target_input = torch.randint(4, 60, (1, 256)), torch.randint(4, 60, (1, 256))
-        source[0, -1], target_input[0, 0] = EOS, SOS
+        source = torch.randint(4, 60, (1, 256))
+        source[0, -1] = EOS
+        target_input = torch.randint(4, 60, (1, 256))
+        target_input[0, 0] = SOS
         masks = MaskGenerator()(one_sentence_a_row(source), one_sentence_a_row(target_input))
-        encoder, decoder = EncoderStack(config).eval(), DecoderStack(config).eval()
-        embedding = Embedding(60, config).eval()
         position = torch.arange(256)[None]
+
+        embedding = Embedding(60, config).eval()
+        encoder = EncoderStack(config).eval()
+        decoder = DecoderStack(config).eval()
         memory = encoder(embedding(source, position), position, masks.encoder)
-        assert decoder(embedding(target_input, position), position, memory, masks).shape == (1, 256, 512)
+        states = decoder(embedding(target_input, position), position, memory, masks)
+        assert states.shape == (1, 256, 512)
 
     def test_target_input_affects_the_output(self) -> None:
         """The original R5 took the queries of cross-attention from the encoder, so the target had no effect."""
@@ -301,7 +327,9 @@ class TestR5:
         source, target_input, _ = small_batch()
         changed_input = target_input.clone()
         changed_input[0, 1] = 26
-        assert not torch.allclose(model(source, changed_input)[0, 1:], model(source, target_input)[0, 1:])
+        logits = model(source, target_input)
+        changed_logits = model(source, changed_input)
+        assert not torch.allclose(changed_logits[0, 1:], logits[0, 1:])
 
     def test_rows_of_padding_alone_give_no_nan(self) -> None:
         source, target_input, _ = small_batch()

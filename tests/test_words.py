@@ -41,22 +41,24 @@ PHRASES = {
 
 
 def prose_files() -> list[Path]:
-    found = [
-        path for name in PROSE for path in ([ROOT / name] if (ROOT / name).is_file() else (ROOT / name).rglob("*"))
-    ]
-    return [path for path in found if path.suffix in ENDINGS and path.is_file()]
+    paths = []
+    for name in PROSE:
+        if (ROOT / name).is_file():
+            paths.append(ROOT / name)
+        else:
+            paths += (ROOT / name).rglob("*")
+    return [path for path in paths if path.suffix in ENDINGS and path.is_file()]
 
 
 @pytest.mark.parametrize(("phrase", "better"), PHRASES.items())
 def test_prose_contains_no_banned_phrases(phrase: str, better: str) -> None:
-    wanted = re.compile(phrase, re.IGNORECASE)
-    found = [
-        f"{path.relative_to(ROOT)}:{number}: {line.strip()} (better: {better})"
-        for path in prose_files()
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        if wanted.search(line)
-    ]
-    assert not found, "\n".join(found)
+    pattern = re.compile(phrase, re.IGNORECASE)
+    complaints = []
+    for path in prose_files():
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if pattern.search(line):
+                complaints.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()} (better: {better})")
+    assert not complaints, "\n".join(complaints)
 
 
 def test_prose_has_no_spelling_mistakes() -> None:
@@ -102,7 +104,7 @@ VAGUE_NAMES = frozenset(
     ]
 )
 """Names that say nothing of what they hold, and may not come back as variables or arguments."""
-PROGRAMS = [path for room in ("translator", "bench", "scripts") for path in sorted((ROOT / room).rglob("*.py"))]
+PROGRAMS = sorted(path for room in ("translator", "bench", "scripts") for path in (ROOT / room).rglob("*.py"))
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -36,13 +36,16 @@ def translated(
         references = hypotheses
     if sources is None:
         sources = [f"Sentence {number}." for number in range(len(hypotheses))]
+    reference_tuples = []
+    for texts in references:
+        reference_tuples.append((texts,) if isinstance(texts, str) else texts)
     return ScoredSet(
         test_set=test_set,
         system=system,
         checkpoint=checkpoint,
         search=search,
         sources=tuple(sources),
-        references=tuple((texts,) if isinstance(texts, str) else texts for texts in references),
+        references=tuple(reference_tuples),
         hypotheses=tuple(hypotheses),
         origins=("held",) * len(hypotheses),
         scores=(),

@@ -29,9 +29,16 @@ def untrained_run(config: Config, step: int = 5) -> RunFolder:
 
 
 def add_checkpoint(run: RunFolder, config: Config, data: DataHandler, step: int) -> None:
-    sizes = data.subword.source.vocabulary_size, data.subword.target.vocabulary_size
-    rules = data.normalizer.rules
-    state = CheckpointState(step, config.model, *sizes, data.subword.sha256, data.fingerprint, normalizer=rules.sha256)
+    state = CheckpointState(
+        step=step,
+        model=config.model,
+        source_vocabulary=data.subword.source.vocabulary_size,
+        target_vocabulary=data.subword.target.vocabulary_size,
+        subword=data.subword.sha256,
+        data=data.fingerprint,
+        normalizer=data.normalizer.rules.sha256,
+    )
     torch.manual_seed(step)
-    save_checkpoint(run.checkpoints_folder, state, Transformer(config.model, *sizes).state_dict(), {})
+    model = Transformer(config.model, state.source_vocabulary, state.target_vocabulary)
+    save_checkpoint(run.checkpoints_folder, state, model.state_dict(), {})
     mark_best(run.checkpoints_folder, step)

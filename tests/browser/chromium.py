@@ -18,15 +18,17 @@ class Browser:
 
     def __init__(self, profile: Path) -> None:
         assert CHROMIUM is not None
-        its_input, self._to = os.pipe()
-        self._from, its_output = os.pipe()
+        browser_input, self._to = os.pipe()
+        self._from, browser_output = os.pipe()
         flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--remote-debugging-pipe"]
 
         def place_pipes() -> None:
             """Put the pipes to handles 3 and 4, where the browser looks for them, whatever is there."""
-            beside = os.dup(its_input), os.dup(its_output)
-            os.dup2(beside[0], 3)
-            os.dup2(beside[1], 4)
+            # The pipes may have these handles in the other order, so copies come first.
+            input_copy = os.dup(browser_input)
+            output_copy = os.dup(browser_output)
+            os.dup2(input_copy, 3)
+            os.dup2(output_copy, 4)
 
         self._process = subprocess.Popen(
             [CHROMIUM, *flags, f"--user-data-dir={profile}", "about:blank"],
@@ -35,8 +37,8 @@ class Browser:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        os.close(its_input)
-        os.close(its_output)
+        os.close(browser_input)
+        os.close(browser_output)
         self._received = b""
         self._number = 0
         self._session: str | None = None
@@ -60,9 +62,12 @@ class Browser:
         message: dict[str, Any] = {"id": self._number, "method": method, "params": parameters}
         if self._session is not None:
             message["sessionId"] = self._session
-        content = json.dumps(message).encode() + b"\0"
-        while content:
-            content = content[os.write(self._to, content) :]
+        unsent = json.dumps(message).encode() + b"\0"
+        while unsent:
+            written = os.write(self._to, unsent)
+            unsent = unsent[written:]
+
+        # Events may come before the answer.
         while True:
             answer = self._read()
             if answer.get("id") == self._number:
@@ -86,12 +91,12 @@ class Browser:
 
     def _read(self) -> dict[str, Any]:
         while b"\0" not in self._received:
-            more = os.read(self._from, 1 << 16)
-            assert more, "the browser has ended"
-            self._received += more
-        message, self._received = self._received.split(b"\0", 1)
-        found: dict[str, Any] = json.loads(message)
-        return found
+            content = os.read(self._from, 1 << 16)
+            assert content, "the browser has ended"
+            self._received += content
+        encoded_message, self._received = self._received.split(b"\0", 1)
+        message: dict[str, Any] = json.loads(encoded_message)
+        return message
 
 
 class Visitor:
@@ -110,9 +115,16 @@ class Visitor:
             time.sleep(0.02)
 
     def press(self, key: str, *, control: bool = False) -> None:
-        about = {"key": key, "code": key, "windowsVirtualKeyCode": KEYS[key], "modifiers": 2 if control else 0}
+        modifiers = 2 if control else 0
         for kind in ("rawKeyDown", "keyUp"):
-            self.browser.call("Input.dispatchKeyEvent", type=kind, **about)
+            self.browser.call(
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                code=key,
+                windowsVirtualKeyCode=KEYS[key],
+                modifiers=modifiers,
+            )
 
     def translate(self, text: str) -> None:
         """Write a text, ask for its translation by the keyboard, and wait for it, or for a complaint."""
@@ -126,28 +138,40 @@ class Visitor:
 
     def hover(self, element: str) -> None:
         """Move the mouse onto an element, which is given as an expression."""
-        place = self.browser.run(
-            f"(() => {{ const one = {element}; one.scrollIntoView({{block: 'center', behavior: 'instant'}}); "
-            "const at = one.getBoundingClientRect(); return [at.x + at.width / 2, at.y + at.height / 2]; })()"
+        x, y = self.browser.run(
+            f"(() => {{ const element = {element}; element.scrollIntoView({{block: 'center', behavior: 'instant'}}); "
+            "const box = element.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; })()"
         )
-        self.browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1])
+        self.browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
     def texts(self, selector: str) -> list[str]:
         elements = f"[...document.querySelectorAll({selector!r})]"
-        found: list[str] = self.browser.run(f"{elements}.map((one) => one.textContent)")
-        return found
+        texts: list[str] = self.browser.run(f"{elements}.map((element) => element.textContent)")
+        return texts
 
     def errors(self, *, warnings: bool = False) -> list[str]:
-        levels = ("error", "assert", "warning") if warnings else ("error", "assert")
-        told = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")
-        found = []
+        """Return what went wrong since the page was opened, in a script or in the browser."""
+        levels = ["error", "assert"]
+        if warnings:
+            levels.append("warning")
+        errors = []
         for event in self.browser.events:
-            if event.get("method") in told:
-                about = event["params"]
-                if about.get("type", about.get("entry", {}).get("level", "error")) in levels:
-                    found.append(str(about))
-        return found
+            if event.get("method") in ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"):
+                parameters = event["params"]
+                if level_of(parameters) in levels:
+                    errors.append(str(parameters))
+        return errors
 
     def requests(self) -> list[str]:
-        events = (event for event in self.browser.events if event.get("method") == "Network.requestWillBeSent")
-        return [event["params"]["request"]["url"] for event in events]
+        addresses = []
+        for event in self.browser.events:
+            if event.get("method") == "Network.requestWillBeSent":
+                addresses.append(event["params"]["request"]["url"])
+        return addresses
+
+
+def level_of(parameters: dict[str, Any]) -> str:
+    """Return the level of a call of the console, of an entry of the log, or of an exception, which has none."""
+    log_entry = parameters.get("entry", {})
+    level: str = parameters.get("type", log_entry.get("level", "error"))
+    return level

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 RECIPE = """
 run: {{directory: "{run}", seed: {seed}, device: cpu, threads: 1}}
 corpus:
-  sources: [{{name: sample, path: "{pairs}"}}, {{name: rest, path: "{others}"}}]
+  sources: [{{name: sample, path: "{first_source}"}}, {{name: rest, path: "{second_source}"}}]
   split: {{validation: 20, test: 20}}
   prepared_directory: "{prepared}"
 subword: {{vocabulary_size: 400}}
@@ -32,12 +32,22 @@ evaluation: {{bootstrap_samples: 40}}
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("project") / "runs"
     lines = (ROOT / "data" / "sample" / "train.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
-    pairs, others = folder.parent / "pairs.tsv", folder.parent / "others.tsv"
-    pairs.write_text("".join(lines[:300]), encoding="utf-8")
-    others.write_text("".join([*lines[300:500], lines[300]]), encoding="utf-8")  # a duplicate, which is dropped
+    first_source = folder.parent / "first.tsv"
+    first_source.write_text("".join(lines[:300]), encoding="utf-8")
+    duplicate = lines[300]  # it is dropped
+    second_source = folder.parent / "second.tsv"
+    second_source.write_text("".join([*lines[300:500], duplicate]), encoding="utf-8")
+
     for name, seed, rate in (("first", 1, 0.005), ("tuned/second", 2, 0.002)):
-        places = {"run": folder / name, "prepared": folder.parent / "prepared", "pairs": pairs, "others": others}
-        run(parse_config(RECIPE.format(**places, seed=seed, rate=rate), "browser.yaml"))
+        recipe = RECIPE.format(
+            run=folder / name,
+            seed=seed,
+            rate=rate,
+            first_source=first_source,
+            second_source=second_source,
+            prepared=folder.parent / "prepared",
+        )
+        run(parse_config(recipe, "browser.yaml"))
     return folder
 
 
@@ -51,6 +61,6 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture
 def guest(chromium: Browser) -> Visitor:
-    found = Visitor(chromium)
-    found.look(width=1280, height=800)
-    return found
+    visitor = Visitor(chromium)
+    visitor.look(width=1280, height=800)
+    return visitor

@@ -7,13 +7,14 @@ from browser.chromium import Visitor
 
 pytestmark = pytest.mark.browser
 
-PERSIAN = "[...document.querySelectorAll('[lang=fa]')].filter((one) => one.textContent.trim())"
-SHOWN = "[...document.querySelectorAll('#rows > li')].filter((one) => one.offsetParent)"
+PERSIAN = "[...document.querySelectorAll('[lang=fa]')].filter((element) => element.textContent.trim())"
+SHOWN = "[...document.querySelectorAll('#rows > li')].filter((row) => row.offsetParent)"
 
 
 def persian_runs_from_right_to_left(guest: Visitor) -> bool:
     """Return whether every Persian text on the page is displayed from right to left."""
-    return set(guest.browser.run(f"{PERSIAN}.map((one) => getComputedStyle(one).direction)")) == {"rtl"}
+    directions = guest.browser.run(f"{PERSIAN}.map((element) => getComputedStyle(element).direction)")
+    return set(directions) == {"rtl"}
 
 
 @pytest.mark.parametrize("width", [400, 1280])
@@ -25,14 +26,20 @@ def test_evaluation_report_sorts_searches_and_links_to_sentences(guest: Visitor,
     assert guest.browser.run("document.documentElement.scrollWidth") <= width
     assert persian_runs_from_right_to_left(guest)
     assert guest.browser.run(f"{SHOWN}.length") == 40
-    chrf = f"{SHOWN}.map((one) => Number(one.dataset.chrf))"
+
+    # Rows are sorted by chrF.
+    chrf = f"{SHOWN}.map((row) => Number(row.dataset.chrf))"
     guest.browser.run("order.value = 'chrf 1'; order.dispatchEvent(new Event('input'))")
-    assert guest.browser.run(chrf) == sorted(guest.browser.run(chrf))
+    sorted_scores = guest.browser.run(chrf)
+    assert sorted_scores == sorted(sorted_scores)
+
+    # A search for the text of the first row leaves out rows.
     first = guest.browser.run(f"{SHOWN}[0].querySelector('.text').textContent")
     guest.press("/")
     assert guest.browser.run("document.activeElement.id") == "text"
     guest.browser.call("Input.insertText", text=first.upper())
     assert 1 <= guest.browser.run(f"{SHOWN}.length") < 40
+
     guest.browser.run("location.hash = '#s-1-1'")
     guest.wait_until("document.activeElement.id === 's-1-1'")
     assert guest.browser.run(f"{SHOWN}.length") == 40, "a link to a sentence shows it again"

@@ -34,9 +34,10 @@ class WordByWord(Echo):
 
     def attention(self, source: Tensor, target_input: Tensor) -> AttentionWeights:
         weights = torch.zeros(source.size(0), 1, target_input.size(1), source.size(1))
+        last_place = source.size(1) - 1
         for place in range(target_input.size(1)):
-            weights[:, :, place, min(place, source.size(1) - 1)] += 0.75
-            weights[:, :, place, -1] += 0.25
+            weights[:, :, place, min(place, last_place)] += 0.75
+            weights[:, :, place, last_place] += 0.25
         return AttentionWeights(cross=[weights])
 
 
@@ -59,10 +60,15 @@ def address() -> Iterator[str]:
 
 @pytest.fixture
 def visitor(chromium: Browser, address: str) -> Visitor:
-    found = Visitor(chromium)
-    found.look()
+    visitor = Visitor(chromium)
+    visitor.look()
     chromium.open(address)
-    return found
+    return visitor
+
+
+def left_edge(visitor: Visitor, element: str) -> float:
+    position: float = visitor.browser.run(f"{element}.getBoundingClientRect().left")
+    return position
 
 
 def test_page_translates_english_and_shows_persian_right_to_left(visitor: Visitor, address: str) -> None:
@@ -71,12 +77,16 @@ def test_page_translates_english_and_shows_persian_right_to_left(visitor: Visito
     first = "بچه\u200cها می\u200cروند خانه (امروز)"
     assert visitor.texts(".line:first-child li:first-child .text") == [first]
     assert visitor.texts(".line:first-child .rank") == ["1", "2", "3"]
-    sides = "[...document.querySelectorAll('.pair .text')].map((one) => [one.lang, getComputedStyle(one).direction])"
-    assert visitor.browser.run(sides) == [["en", "ltr"], *[["fa", "rtl"]] * 3] * 2
-    left, right = visitor.browser.run(f"[{PERSIAN}[1], {PERSIAN}[0]].map((one) => one.getBoundingClientRect().left)")
-    assert left < right, "the second word stands left of the first"
-    left, right = visitor.browser.run(f"[{ENGLISH}[3], {PERSIAN}[3]].map((one) => one.getBoundingClientRect().left)")
-    assert left < right, "English stands left of Persian"
+
+    # Each line has an English text and three Persian translations.
+    directions = (
+        "[...document.querySelectorAll('.pair .text')]"
+        ".map((element) => [element.lang, getComputedStyle(element).direction])"
+    )
+    english, persian = ["en", "ltr"], ["fa", "rtl"]
+    assert visitor.browser.run(directions) == 2 * [english, persian, persian, persian]
+    assert left_edge(visitor, f"{PERSIAN}[1]") < left_edge(visitor, f"{PERSIAN}[0]"), "words run from right to left"
+    assert left_edge(visitor, f"{ENGLISH}[3]") < left_edge(visitor, f"{PERSIAN}[3]"), "English stands left of Persian"
     assert visitor.errors(warnings=True) == []
     assert all(request.startswith(address) for request in visitor.requests())
 
@@ -94,14 +104,20 @@ def test_page_shows_markup_in_texts_as_plain_text(visitor: Visitor) -> None:
 
 def test_hovering_a_word_highlights_the_words_it_attends_to(visitor: Visitor) -> None:
     visitor.translate("children go home (today)")
+
+    # A Persian word.
     visitor.hover(f"{PERSIAN}[1]")
     assert visitor.texts(".line [lang=en] .looked") == ["go"]
     assert visitor.texts(".here") == ["می\u200cروند"]
     assert visitor.texts(".caption") == ["می\u200cروند looked at go 75% · the end and elsewhere 25%"]
+
+    # An English word.
     visitor.hover(f"{ENGLISH}[0]")
     assert visitor.texts(".line [lang=en] .looked") == []
     assert visitor.texts("li:first-child .looked") == ["بچه\u200cها"]
     assert visitor.texts(".caption") == ["children was looked at by بچه\u200cها 75%"]
+
+    # No word.
     visitor.hover("document.querySelector('h1')")
     assert visitor.texts(".looked, .here") == []
     assert visitor.texts(".caption") == [""]
@@ -127,11 +143,11 @@ def test_page_reports_a_server_that_no_longer_answers(chromium: Browser) -> None
 
 @pytest.mark.parametrize("width", [320, 390, 1280])
 def test_page_fits_the_window_and_follows_the_colour_scheme(visitor: Visitor, width: int) -> None:
-    papers = []
+    background_colours = []
     for scheme in ("light", "dark"):
         visitor.look(scheme=scheme, width=width, height=800)
         visitor.translate("children go home (today) " * 4 + "x" * 90)
         assert visitor.texts("#problem") == [""]
         assert visitor.browser.run("document.documentElement.scrollWidth") <= width
-        papers.append(visitor.browser.run("getComputedStyle(document.body).backgroundColor"))
-    assert papers[0] != papers[1]
+        background_colours.append(visitor.browser.run("getComputedStyle(document.body).backgroundColor"))
+    assert background_colours[0] != background_colours[1]

@@ -18,18 +18,18 @@ pytestmark = pytest.mark.browser
 
 DEEP = """(() => {
   const find = (selector, root) => [...root.querySelectorAll(selector),
-    ...[...root.querySelectorAll('*')].flatMap((one) => one.shadowRoot ? find(selector, one.shadowRoot) : [])];
+    ...[...root.querySelectorAll('*')].flatMap((node) => node.shadowRoot ? find(selector, node.shadowRoot) : [])];
   window.deep = (path) => path.split(' >>> ').reduce((roots, selector) => roots.flatMap((root) =>
     [...find(selector, root), ...(root.shadowRoot ? find(selector, root.shadowRoot) : [])]), [document]);
   const children = (node) => [...node.childNodes, ...(node.shadowRoot ? node.shadowRoot.childNodes : [])];
   const text = (node) => node.nodeType === Node.TEXT_NODE ? node.textContent :
     ['STYLE', 'SCRIPT'].includes(node.tagName) ? '' : children(node).map(text).join('');
-  window.words = (path) => deep(path).map((one) => text(one).replaceAll(/\\s+/g, ' ').trim());
+  window.words = (path) => deep(path).map((element) => text(element).replaceAll(/\\s+/g, ' ').trim());
 })()"""
 """Finds elements inside shadow trees too, which TensorBoard consists of."""
 
 
-PAIRS = (
+CHARTS = (
     ("loss", "train/loss", "validation/loss"),
     ("perplexity", "train/perplexity", "validation/perplexity"),
     ("BLEU", "validation/bleu", "test/bleu"),
@@ -39,33 +39,41 @@ PAIRS = (
 """The title of each chart, and the two curves that it compares."""
 
 
+def fetch_json(address: str) -> Any:
+    with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
+        return json.load(answer)
+
+
+def run_count(runs: Path) -> int:
+    return len(list(runs.rglob("config.yaml")))
+
+
+def shows_runs(address: str, run_count: int) -> bool:
+    """Return whether a server answers at an address and has read so many runs."""
+    try:
+        return len(fetch_json(f"{address}data/runs")) == run_count
+    except OSError:
+        return False
+
+
 @pytest.fixture(scope="module")
 def tensorboard(runs: Path) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        _, port = unused.getsockname()
     command = [sys.executable, "-m", "translator", "tensorboard", str(runs), "--port", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://localhost:{port}/"
     deadline = time.monotonic() + PATIENCE
     try:
-        while True:
-            assert process.poll() is None and time.monotonic() < deadline
-            try:
-                if len(asked(address, "data/runs")) == len(list(runs.rglob("config.yaml"))):
-                    break
-            except OSError:
-                pass
+        while not shows_runs(address, run_count=run_count(runs)):
+            assert process.poll() is None
+            assert time.monotonic() < deadline
             time.sleep(0.1)
         yield address
     finally:
         process.terminate()
         process.wait()
-
-
-def asked(address: str, path: str) -> Any:
-    with urllib.request.urlopen(address + path, timeout=PATIENCE) as answer:
-        return json.load(answer)
 
 
 def open_tab(guest: Visitor, address: str, tab: str, shown: str) -> None:
@@ -79,20 +87,20 @@ def test_charts_show_training_beside_validation(guest: Visitor, tensorboard: str
     card = "tf-custom-scalar-multi-line-chart-card"
     open_tab(guest, tensorboard, "custom_scalars", f"deep('{card} >>> path.line').length >= 4")
     charts = guest.browser.run(f"words('{card}')")
-    for title, one, other in PAIRS:
-        (chart,) = (chart for chart in charts if re.match(rf"{title} [\d.\-–]", chart))
-        assert one in chart and other in chart, title
+    for title, training_curve, validation_curve in CHARTS:
+        (chart,) = [chart for chart in charts if re.match(rf"{title} [\d.\-–]", chart)]
+        assert training_curve in chart, title
+        assert validation_curve in chart, title
     assert guest.errors() == []
 
 
 def test_images_tab_shows_an_attention_picture_of_each_run(guest: Visitor, tensorboard: str, runs: Path) -> None:
-    count = len(list(runs.rglob("config.yaml")))
     # The picture of an empty translation has a single row and is lower than this.
-    seen = f"deep('tf-image-loader >>> img').filter((one) => one.naturalHeight > 300).length === {count}"
-    open_tab(guest, tensorboard, "images", seen)
+    pictures = "deep('tf-image-loader >>> img').filter((image) => image.naturalHeight > 300)"
+    open_tab(guest, tensorboard, "images", f"{pictures}.length === {run_count(runs)}")
     assert "validation/attention" in guest.browser.run("words('tf-image-loader').join('\\n')")
-    guest.browser.run("[...deep('paper-checkbox')].find((one) => /actual image size/.test(one.textContent)).click()")
-    guest.wait_until("deep('tf-image-loader >>> img').every((one) => one.clientWidth === one.naturalWidth)")
+    guest.browser.run("[...deep('paper-checkbox')].find((box) => /actual image size/.test(box.textContent)).click()")
+    guest.wait_until("deep('tf-image-loader >>> img').every((image) => image.clientWidth === image.naturalWidth)")
     assert guest.errors() == []
 
 
@@ -102,7 +110,7 @@ def test_text_tab_shows_translations_from_right_to_left(guest: Visitor, tensorbo
     open_tab(guest, tensorboard, "text&tagFilter=translations", "deep('tf-text-loader >>> td').length > 10")
     # The positions of the first and the last letter of the first reference that fits on one line.
     ends = """(() => {
-      const cells = deep('tf-text-loader >>> td').filter((one) => /^\\u2067[\\u0600-\\u06ff]/.test(one.textContent));
+      const cells = deep('tf-text-loader >>> td').filter((cell) => /^\\u2067[\\u0600-\\u06ff]/.test(cell.textContent));
       const range = document.createRange();
       const place = (text, from) => { range.setStart(text, from); range.setEnd(text, from + 1);
         return range.getBoundingClientRect(); };

@@ -23,12 +23,14 @@ def test_compare_prints_and_saves_the_comparison(
     runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     saved = tmp_path / "compared.json"
-    flags = ["--metrics", "chrf", "--samples", "20", "--trials", "20", "--text", "raw", "folded", "--json", str(saved)]
-    assert main(["compare", *runs, *flags]) == 0
+    scores = ["--metrics", "chrf", "--text", "raw", "folded"]
+    significance = ["--samples", "20", "--trials", "20"]
+    assert main(["compare", *runs, *scores, *significance, "--json", str(saved)]) == 0
     printed = capsys.readouterr().out
     assert "held: 3 sentences; differences and p-values against first" in printed
     assert "second against first by sentence (chrF, raw): 3 better, 0 worse, 0 alike" in printed
     assert "ZWNJ as space" in printed
+
     (values,) = json.loads(saved.read_text(encoding="utf-8"))
     assert values["systems"] == ["first", "second"]
     assert len(values["tests"]) == 4
@@ -49,7 +51,8 @@ def test_compare_refuses_wrong_arguments(
     runs: tuple[str, str], arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = {"run": runs[0], "folder": tmp_path}
-    assert main(["compare", *(argument.format(**names) for argument in arguments)]) == 2
+    filled_arguments = [argument.format(**names) for argument in arguments]
+    assert main(["compare", *filled_arguments]) == 2
     printed = capsys.readouterr()
     assert message.format(**names) in printed.err
     assert not printed.out

@@ -22,12 +22,14 @@ def test_a_folder_that_another_process_fills_is_refused(
     command = [verb, "--output", str(folder / output)]
     for flag, name in flags.items():
         command += [flag, str(folder / name)]
-    (folder / locked).mkdir()
-    with hold_folder(folder / locked):
+
+    locked_folder = folder / locked
+    locked_folder.mkdir()
+    with hold_folder(locked_folder):
         assert main(command) == 2
-    message = f"another process uses {folder / locked}; wait for it, stop it, or give another --output"
+    message = f"another process uses {locked_folder}; wait for it, stop it, or give another --output"
     assert message in capsys.readouterr().err
-    assert [path.name for path in (folder / locked).iterdir()] == [".lock"], "nothing is written"
+    assert [path.name for path in locked_folder.iterdir()] == [".lock"], "nothing is written"
     assert not (folder / output).with_suffix(".yaml").exists()
 
 

@@ -48,9 +48,13 @@ def distilled(folder: Path, little_effort: None) -> Distillation:
     settings = settings.replace("vocabulary_size: 60", "vocabulary_size: 50")
     recipe = folder / "small.yaml"
     recipe.write_text(settings, encoding="utf-8")
-    write_lines(folder / "more.txt", [*MONOLINGUAL, MONOLINGUAL[0]])
+
+    monolingual = folder / "more.txt"
+    repeated_line = MONOLINGUAL[0]
+    write_lines(monolingual, [*MONOLINGUAL, repeated_line])
+
     command = ["distill", "--run", str(folder / "en-fa"), "--recipe", str(recipe), "--beam", "3"]
-    command += ["--monolingual", str(folder / "more.txt")]
+    command += ["--monolingual", str(monolingual)]
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         assert main(command) == 0
     return Distillation(folder=folder, command=command, printed=printed.getvalue())
@@ -111,13 +115,18 @@ def test_a_trained_student_takes_no_other_text(distilled: Distillation, capsys: 
 def test_the_plan_of_a_student_puts_its_text_beside_the_run(folder: Path, tmp_path: Path) -> None:
     teacher = RunFolder.open(folder / "fa-en")
     corpus = corpus_of_run(teacher.config())
-    overrides = ["training.max_steps=7"]
     plan = plan_distillation(
-        teacher, corpus, tmp_path / "small", has_monolingual=True, recipe="student", overrides=overrides
+        teacher,
+        corpus,
+        tmp_path / "small",
+        has_monolingual=True,
+        recipe="student",
+        overrides=["training.max_steps=7"],
     )
     names = {path.name for path in plan.outputs}
     assert names == {"toy.jsonl", "toy.en", "monolingual.fa", "monolingual.en"}
     assert {path.parent for path in plan.outputs} == {tmp_path / "small.text"}
+
     assert plan.config.training.max_steps == 7
     assert plan.config.training.augmentation.typos == 0, "it changes English input, and this student reads Persian"
     assert Path(plan.config.run.directory) == tmp_path / "small"

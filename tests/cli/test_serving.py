@@ -43,7 +43,10 @@ def visit(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
         finally:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr(translating, "say", lambda line: threading.Thread(target=ask, args=[line]).start())
+    def ask_beside(announcement: str) -> None:
+        threading.Thread(target=ask, args=[announcement]).start()
+
+    monkeypatch.setattr(translating, "say", ask_beside)
     arguments = ["serve", "--run", str(run), "--port", "0", "--host", "0.0.0.0", "--beam", "2"]
     assert main(arguments) == 143
     return Visit(errors=capsys.readouterr().err, **received)

@@ -91,8 +91,8 @@ def test_prepare_prints_a_summary_and_writes_a_report(tiny_recipe: Path, capsys:
 
 
 def test_a_missing_corpus_says_how_to_get_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    sets = [f"run.directory={tmp_path}/run", f"corpus.sources.0.path={tmp_path}/mizan.zip"]
-    message = complaint(capsys, "train", "--config", str(CONFIGS / "mizan.yaml"), "--set", *sets)
+    overrides = [f"run.directory={tmp_path}/run", f"corpus.sources.0.path={tmp_path}/mizan.zip"]
+    message = complaint(capsys, "train", "--config", str(CONFIGS / "mizan.yaml"), "--set", *overrides)
     assert f"{tmp_path}/mizan.zip" in message
     assert "make download DATASET=mizan" in message
     assert {file.name for file in (tmp_path / "run").iterdir()} <= {".lock"}, "no trace of a run that never began"
@@ -126,7 +126,8 @@ def test_training_on_the_cpu_in_place_of_an_unusable_gpu_warns_first(
     tiny_recipe: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_torch(monkeypatch, ["V100"], "13.0", CUDA_13)
-    missing = ["run.device=auto", "corpus.sources.0.path=none.tsv"]  # the preparation fails after the warning
-    assert main(["train", "--config", str(tiny_recipe), "--set", *missing]) == 2
-    warning = capsys.readouterr().err.partition("none.tsv")[0]
+    # The corpus is missing, so that the preparation fails after the warning.
+    overrides = ["run.device=auto", "corpus.sources.0.path=none.tsv"]
+    assert main(["train", "--config", str(tiny_recipe), "--set", *overrides]) == 2
+    warning, _, _ = capsys.readouterr().err.partition("none.tsv")
     assert "warning: the CPU computes, not the GPU: torch 2.13.0+cu130 has no code for GPU 0" in warning

@@ -33,13 +33,16 @@ def without_attention(translation: Translation) -> dict[str, Any]:
 
 def test_translate_prints_what_the_python_api_returns(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = ["abc", "", "hgf dd"]
-    flags = ("--search", "beam", "--n-best", "2", "--format", "jsonl", "--scores", "--alignment", "--prefix", "ca")
-    printed = [json.loads(line) for line in translate(capsys, run, *flags, *texts)]
+    search = ("--search", "beam", "--n-best", "2", "--prefix", "ca")
+    output = ("--format", "jsonl", "--scores", "--alignment")
+    printed = [json.loads(line) for line in translate(capsys, run, *search, *output, *texts)]
+    assert [record["source"] for record in printed] == texts
+
     translator = Translator.load(run, overrides=["search.method=beam"])
     n_best = translator.translations(texts, count=2, prefixes=["ca"] * 3, attention=True)
-    assert [record["source"] for record in printed] == texts
     for record, translations in zip(printed, n_best, strict=True):
-        assert record["translations"] == [without_attention(translation) for translation in translations]
+        expected = [without_attention(translation) for translation in translations]
+        assert record["translations"] == expected
 
 
 @pytest.fixture
@@ -75,7 +78,8 @@ def test_translate_writes_a_file_as_tsv(
 ) -> None:
     output = tmp_path / "out.tsv"
     texts = translate(capsys, run, "--input", str(source))
-    translate(capsys, run, "--input", str(source), "--output", str(output), "--format", "tsv", "--scores")
+    flags = ["--output", str(output), "--format", "tsv", "--scores"]
+    translate(capsys, run, "--input", str(source), *flags)
     rows = [line.split("\t") for line in lines_of(output)]
     assert [row[0] for row in rows] == ["1", "2", "3", "4"]
     assert [row[3] for row in rows] == texts

@@ -22,7 +22,14 @@ class Pieces:
         return ["".join(self.pieces_of(row)).replace("▁", " ").strip() for row in rows]
 
 
-PAIR: Any = type("Pair", (), {"source": Pieces("▁the", "▁", "do", "or"), "target": Pieces("▁در", "ها", "▁را", ".")})
+class Pair:
+    """The subword models of both sides."""
+
+    source = Pieces("▁the", "▁", "do", "or")
+    target = Pieces("▁در", "ها", "▁را", ".")
+
+
+PAIR: Any = Pair()
 
 
 @pytest.mark.parametrize(
@@ -51,14 +58,41 @@ def test_each_target_word_aligns_to_the_most_attended_source_word() -> None:
         dtype=np.float32,
     )
     alignment = align_words(PAIR, range(4), range(4), weights)
-    assert alignment == Alignment(("the", "door"), ("درها", "را."), ((0, 0), (0, 1)))
-    assert align_words(PAIR, range(4), [0], weights[:1]).pairs == ((1, 0),)
-    assert align_words(PAIR, [], [0], weights[:1]) == Alignment((), ("در",), ()), "no word, no pair"
+    assert alignment == Alignment(
+        source=("the", "door"),
+        target=("درها", "را."),
+        pairs=((0, 0), (0, 1)),
+    )
+
+
+def test_a_target_word_of_one_piece_aligns_to_the_source_word_of_the_largest_sum() -> None:
+    weights = np.array([[0.45, 0.20, 0.20, 0.15, 0.00]], dtype=np.float32)
+    alignment = align_words(PAIR, range(4), [0], weights)
+    assert alignment.pairs == ((1, 0),)
+
+
+def test_a_source_without_words_aligns_to_nothing() -> None:
+    weights = np.array([[0.45, 0.20, 0.20, 0.15, 0.00]], dtype=np.float32)
+    alignment = align_words(PAIR, [], [0], weights)
+    assert alignment == Alignment(source=(), target=("در",), pairs=())
 
 
 def test_word_weights_sum_source_pieces_and_average_target_pieces() -> None:
-    rows = [[0.5, 0.25, 0.125, 0.125, 0], [0.01, 0, 0, 0, 0.99], [0, 0, 0.25, 0.25, 0.5], [0, 0, 0, 0, 1]]
-    first = AttentionMap(["▁a", "b", "▁", "c", "</s>"], ["▁x", "▁y", "z", "</s>"], np.array(rows, np.float32))
-    stopped = AttentionMap(["▁d", "</s>"], ["▁w"], np.array([[0.75, 0.25]], np.float32))
-    assert word_weights([first, stopped]) == [[[0, 0.75], [1, 0.25]], [[1, 0.25]], [[2, 0.75]]]
-    assert word_weights([AttentionMap(["</s>"], ["</s>"], np.ones((1, 1), np.float32))]) == []
+    rows = [
+        [0.5, 0.25, 0.125, 0.125, 0],
+        [0.01, 0, 0, 0, 0.99],
+        [0, 0, 0.25, 0.25, 0.5],
+        [0, 0, 0, 0, 1],
+    ]
+    finished = AttentionMap(
+        source=["▁a", "b", "▁", "c", "</s>"],
+        target=["▁x", "▁y", "z", "</s>"],
+        weights=np.array(rows, np.float32),
+    )
+    stopped = AttentionMap(source=["▁d", "</s>"], target=["▁w"], weights=np.array([[0.75, 0.25]], np.float32))
+    assert word_weights([finished, stopped]) == [[[0, 0.75], [1, 0.25]], [[1, 0.25]], [[2, 0.75]]]
+
+
+def test_a_text_without_words_has_no_word_weights() -> None:
+    empty = AttentionMap(source=["</s>"], target=["</s>"], weights=np.ones((1, 1), np.float32))
+    assert word_weights([empty]) == []

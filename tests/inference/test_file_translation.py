@@ -37,12 +37,24 @@ def has_written_lines(folder: Path) -> bool:
 def begun(source: Path, output: Path, processes: int, program: Path) -> "subprocess.Popen[bytes]":
     """Start a slow translation in a process of its own, and wait until it has written something."""
     program.write_text(SLOW, encoding="utf-8")
-    command = [sys.executable, str(program), str(source), str(output), "0.2", str(processes)]
-    started = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, start_new_session=True)
+    seconds_per_call = "0.2"
+    started = subprocess.Popen(
+        [sys.executable, str(program), str(source), str(output), seconds_per_call, str(processes)],
+        env=ENVIRONMENT,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
     while not has_written_lines(output.parent):
-        assert started.poll() is None, started.communicate()[1].decode()
+        if started.poll() is not None:
+            _, errors = started.communicate()
+            pytest.fail(errors.decode())
         time.sleep(0.01)
     return started
+
+
+def upper_case(source: Path) -> str:
+    """Return the translation of a file."""
+    return source.read_text(encoding="utf-8").upper()
 
 
 def interrupted(source: Path, output: Path) -> Path:
@@ -62,7 +74,8 @@ def interrupted(source: Path, output: Path) -> Path:
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     path = tmp_path / "source.txt"
-    path.write_text("".join(f"line {number}\n" for number in range(4 * LINES + 7)), encoding="utf-8")
+    lines = [f"line {number}\n" for number in range(4 * LINES + 7)]  # five chunks
+    path.write_text("".join(lines), encoding="utf-8")
     return path
 
 
@@ -99,20 +112,24 @@ def test_a_file_in_another_encoding_is_refused_before_the_model_is_loaded(tmp_pa
 def test_a_killed_file_translation_resumes_to_the_same_bytes(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # A process that was killed inside a write.
     output = tmp_path / "out"
     killed = begun(source, output, 1, tmp_path / "program.py")
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     assert not output.exists()
     (partial_file,) = tmp_path.glob("*.partial")
-    with partial_file.open("ab") as half:
-        half.write(b"half a li" * 9999)  # as if it had been killed inside a write
+    with partial_file.open("ab") as file:
+        file.write(b"half a li" * 9999)
+
+    # The same translation with another number of processes, which does not restart the work.
     monkeypatch.setattr("translator.inference.line_translation.available_cores", lambda: 1)
-    translator = loud(processes=2)  # a different number of processes does not restart the work
+    translator = loud(processes=2)
     translate_file(Work(lambda: translator, OutputForm()), source, output)
-    assert output.read_text(encoding="utf-8") == source.read_text(encoding="utf-8").upper()
-    assert translator.first_lines[0] > 1, "what was done is not done again"
-    assert translator.first_lines[0] % LINES == 1
+    assert output.read_text(encoding="utf-8") == upper_case(source)
+    first_line = translator.first_lines[0]
+    assert first_line > 1, "what was done is not done again"
+    assert first_line % LINES == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "program.py", "source.txt"]
 
 
@@ -121,14 +138,18 @@ def test_a_partial_file_of_other_input_or_settings_is_kept_not_resumed(what: str
     older = interrupted(source, tmp_path / "out")
     before = older.read_bytes()
     assert before.count(b"\n") == 3, "the head, and two chunks"
+
+    # The next translation differs in `what` alone.
     translator = loud(max_length_ratio=3.0 if what == "search" else 2.0)
     if what == "input":
-        source.write_text(source.read_text(encoding="utf-8").replace("line 7\n", "line x\n"), encoding="utf-8")
+        text = source.read_text(encoding="utf-8")
+        source.write_text(text.replace("line 7\n", "line x\n"), encoding="utf-8")
     elif what == "weights":
         translator.identity = "others"
     elif what == "device":
         translator.searcher.arithmetic = "cuda"
     form = OutputForm("tsv") if what == "form" else OutputForm()
+
     translate_file(Work(lambda: translator, form), source, tmp_path / "out")
     assert translator.first_lines[0] == 1
     assert older.read_bytes() == before
@@ -174,11 +195,12 @@ def test_lines_of_a_partial_file_that_do_not_fit_are_translated_again(
     harm: Callable[[list[bytes]], list[bytes]], first_line: int, source: Path, tmp_path: Path
 ) -> None:
     partial_file = interrupted(source, tmp_path / "out")
-    partial_file.write_bytes(b"".join(harm(partial_file.read_bytes().splitlines(keepends=True))))
+    chunks = partial_file.read_bytes().splitlines(keepends=True)
+    partial_file.write_bytes(b"".join(harm(chunks)))
     translator = loud()
     translate_file(Work(lambda: translator, OutputForm()), source, tmp_path / "out")
     assert translator.first_lines[0] == first_line
-    assert (tmp_path / "out").read_text(encoding="utf-8") == source.read_text(encoding="utf-8").upper()
+    assert (tmp_path / "out").read_text(encoding="utf-8") == upper_case(source)
 
 
 def test_a_stranger_with_the_name_of_a_partial_file_stays(source: Path, tmp_path: Path) -> None:
@@ -199,7 +221,7 @@ def test_a_second_process_cannot_write_the_same_output(source: Path, tmp_path: P
 
 def test_a_line_that_is_not_utf8_is_refused_before_anything_is_loaded(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(b"a\n" * 700 + b"bc\xff\na\n")
-    must_not_load: Any = None
+    must_not_load: Any = None  # a call would fail
     with pytest.raises(InputError, match=r"line 701 of the input is not UTF-8 \(byte 3 of the line\)"):
         translate_file(Work(must_not_load, OutputForm(), strict=True), tmp_path / "in", tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["in"], "no trace of work that never began"
@@ -240,7 +262,7 @@ def test_output_keeps_a_symbolic_link(source: Path, tmp_path: Path) -> None:
     link.symlink_to(tmp_path / "out")
     translate_file(WORK, source, link)
     assert link.is_symlink()
-    assert (tmp_path / "out").read_text(encoding="utf-8") == source.read_text(encoding="utf-8").upper()
+    assert (tmp_path / "out").read_text(encoding="utf-8") == upper_case(source)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "out", "source.txt"]
 
 
@@ -268,20 +290,27 @@ def rewrite_the_last_line(source: Path) -> None:
     source.write_text(f"{text[:-3]}xy\n", encoding="utf-8")
 
 
+def translate_while_changing(source: Path, change: Callable[[Path], None], output: Path) -> None:
+    """Translate a file that changes at each call of the translator."""
+    changing_translator = partial(loud, partial(change, source))
+    translate_file(Work(changing_translator, OutputForm()), source, output)
+
+
 @pytest.mark.parametrize("change", [lengthen, shorten, rewrite_the_last_line])
 def test_an_input_that_changes_during_translation_is_refused(
     change: Callable[[Path], None], source: Path, tmp_path: Path
 ) -> None:
-    source.write_text(f"{'line of a long text ' * 50}\n" * (4 * LINES), encoding="utf-8")  # more than one read
+    long_line = "line of a long text " * 50
+    source.write_text(f"{long_line}\n" * (4 * LINES), encoding="utf-8")  # more than one read
     with pytest.raises(InputError, match=r"source\.txt changed during its translation; run the same command again"):
-        translate_file(Work(partial(loud, partial(change, source)), OutputForm()), source, tmp_path / "out")
+        translate_while_changing(source, change, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_an_input_that_grows_by_whole_chunks_is_refused(source: Path, tmp_path: Path) -> None:
     source.write_text("line\n" * LINES, encoding="utf-8")
     with pytest.raises(InputError, match="changed during its translation"):
-        translate_file(Work(partial(loud, partial(lengthen, source)), OutputForm()), source, tmp_path / "out")
+        translate_while_changing(source, lengthen, tmp_path / "out")
 
 
 def test_an_input_that_changes_while_it_is_hashed_is_refused_before_a_model_is_loaded(
@@ -298,14 +327,15 @@ def test_an_input_that_changes_while_it_is_hashed_is_refused_before_a_model_is_l
 
 
 def test_what_was_translated_before_an_input_changed_is_continued_when_it_is_back(source: Path, tmp_path: Path) -> None:
-    before = source.read_bytes()
+    text = source.read_bytes()
     with pytest.raises(InputError, match="changed during its translation"):
-        translate_file(Work(partial(loud, partial(lengthen, source)), OutputForm()), source, tmp_path / "out")
-    source.write_bytes(before)
+        translate_while_changing(source, lengthen, tmp_path / "out")
+
+    source.write_bytes(text)
     translator = loud()
     translate_file(Work(lambda: translator, OutputForm()), source, tmp_path / "out")
     assert translator.first_lines == [] or translator.first_lines[0] > 1
-    assert (tmp_path / "out").read_text(encoding="utf-8") == before.decode().upper()
+    assert (tmp_path / "out").read_text(encoding="utf-8") == upper_case(source)
 
 
 @pytest.mark.parametrize(("rows_before", "rows_after"), [(4096, 4096), (64, 4096), (4096, 64)])
@@ -315,7 +345,8 @@ def test_no_line_is_lost_if_the_next_program_takes_other_batches(
     # A partial file of other batches does not count by itself; let it.
     monkeypatch.setattr("translator.inference.file_translation._fingerprint", lambda *_: "0" * 64)
     source = tmp_path / "in"
-    source.write_text("".join(f"line {number}\n" for number in range(10_000)), encoding="utf-8")
+    lines = [f"line {number}\n" for number in range(10_000)]
+    source.write_text("".join(lines), encoding="utf-8")
 
     def stop_at_the_second_call() -> None:
         if len(first.groups) == 2:
@@ -325,20 +356,21 @@ def test_no_line_is_lost_if_the_next_program_takes_other_batches(
     first.searcher.batch_rows = rows_before
     with pytest.raises(KeyboardInterrupt):
         translate_file(Work(lambda: first, OutputForm()), source, tmp_path / "out")
+
     second = loud()
     second.searcher.batch_rows = rows_after
     translate_file(Work(lambda: second, OutputForm()), source, tmp_path / "out")
     assert second.first_lines[0] > 1
-    assert (tmp_path / "out").read_text(encoding="utf-8") == source.read_text(encoding="utf-8").upper()
+    assert (tmp_path / "out").read_text(encoding="utf-8") == upper_case(source)
 
 
 def test_a_stop_signal_ends_all_processes(tmp_path: Path) -> None:
     (tmp_path / "in").write_text("a\n" * (200 * LINES), encoding="utf-8")
     program = begun(tmp_path / "in", tmp_path / "out", 2, tmp_path / "program.py")
     program.send_signal(signal.SIGTERM)
-    errors = program.communicate()[1].decode()
-    assert program.returncode == 143, errors
-    assert "Traceback" not in errors
+    _, errors = program.communicate()
+    assert program.returncode == 143, errors.decode()
+    assert b"Traceback" not in errors
     with pytest.raises(ProcessLookupError):
         while True:  # a child that has ended may be listed for a moment longer
             os.killpg(program.pid, 0)

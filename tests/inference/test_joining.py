@@ -11,7 +11,8 @@ from translator.inference.translation import Translation
 
 
 def scored(text: str, score: float, finished: bool = True) -> Translation:
-    return Translation(text, 2 * score, score, 2, 1, finished)
+    """Return a translation of two tokens; `score` is that of a token."""
+    return Translation(text=text, score=2 * score, normalized_score=score, tokens=2, pieces=1, finished=finished)
 
 
 @pytest.mark.parametrize(
@@ -24,7 +25,8 @@ def scored(text: str, score: float, finished: bool = True) -> Translation:
     ],
 )
 def test_joined_segments_have_the_text_between_them(texts: list[str], between: list[str], expected: str) -> None:
-    (joined,) = join_segments([[scored(text, -1.0)] for text in texts], between, 1, ranked=True)
+    segments = [[scored(text, -1.0)] for text in texts]
+    (joined,) = join_segments(segments, between, 1, ranked=True)
     assert joined.text == expected
 
 
@@ -55,7 +57,11 @@ def test_ranked_joining_finds_the_best_combinations_of_segments(segment_scores: 
     segments = []
     for scores in segment_scores:
         segments.append([scored("", score) for score in sorted(scores, reverse=True)])
-    joined = join_segments(segments, [""] * (len(segments) + 1), count, ranked=True)
-    means = [sum(scores) / len(scores) for scores in itertools.product(*segment_scores)]
+    no_text_between = [""] * (len(segments) + 1)
+    joined = join_segments(segments, no_text_between, count, ranked=True)
+
+    # All segments have the same number of tokens, so a combination has the mean of their scores.
+    combinations = itertools.product(*segment_scores)
+    means = [sum(scores) / len(scores) for scores in combinations]
     expected = sorted(means, reverse=True)[:count]
     assert [translation.normalized_score for translation in joined] == pytest.approx(expected)

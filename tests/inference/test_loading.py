@@ -108,7 +108,8 @@ def members(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     config = parse_config(recipe.read_text(encoding="utf-8"), "tiny.yaml")
     first = untrained_run(config)
     overrides = [f"run.directory={first.path.parent}/second"]
-    second = untrained_run(parse_config(recipe.read_text(encoding="utf-8"), "tiny.yaml", overrides), step=7)
+    second_config = parse_config(recipe.read_text(encoding="utf-8"), "tiny.yaml", overrides)
+    second = untrained_run(second_config, step=7)
     return [first.path, second.path]
 
 
@@ -146,12 +147,14 @@ def test_an_ensemble_averages_the_probabilities_of_its_models(members: list[Path
 
 
 def test_runs_of_different_normalization_are_refused_as_an_ensemble(members: list[Path], tmp_path: Path) -> None:
-    stranger = RunFolder(shutil.copytree(members[1], tmp_path / "stranger", symlinks=True))
-    settings_file = stranger.config_file
-    settings = yaml.safe_load(settings_file.read_text(encoding="utf-8"))
+    # A copy of the second run that differs in one setting.
+    stranger = RunFolder(tmp_path / "stranger")
+    shutil.copytree(members[1], stranger.path, symlinks=True)
+    settings = yaml.safe_load(stranger.config_file.read_text(encoding="utf-8"))
     normalization = settings["corpus"]["normalization"]
     normalization["zwnj"] = not normalization["zwnj"]
-    settings_file.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    stranger.config_file.write_text(yaml.safe_dump(settings), encoding="utf-8")
+
     with pytest.raises(RunError, match=r"they differ in normalization \(corpus\.normalization\.zwnj\)"):
         Translator.load([members[0], stranger.path])
 
@@ -207,17 +210,20 @@ def test_loading_and_translating_change_no_setting_of_the_process(tiny: Any) -> 
 
 def test_search_sets_eval_mode_and_precision_then_restores_training(monkeypatch: pytest.MonkeyPatch) -> None:
     model = small_model()
-    seen: list[tuple[str, bool]] = []
+    precisions: list[str] = []
+    training_modes: list[bool] = []
     start = Transformer.start
 
-    def noting(self: Transformer, *arguments: Any) -> Any:
-        seen.append((torch.get_float32_matmul_precision(), self.training))
+    def start_and_record(self: Transformer, *arguments: Any) -> Any:
+        precisions.append(torch.get_float32_matmul_precision())
+        training_modes.append(self.training)
         return start(self, *arguments)
 
-    monkeypatch.setattr(Transformer, "start", noting)
+    monkeypatch.setattr(Transformer, "start", start_and_record)
     with matmul_precision("medium"):
         TorchSearcher([model], torch.device("cpu")).find([[5, 6, 7]], SearchConfig())
-    assert seen == [("highest", False)]
+    assert precisions == ["highest"]
+    assert training_modes == [False]
     assert model.training
 
 

@@ -1,5 +1,6 @@
 """Long texts are cut where a reader would pause, evenly, and nothing but white space is lost."""
 
+import math
 from collections.abc import Sequence
 
 import pytest
@@ -54,6 +55,7 @@ def test_cutting_loses_no_text_and_only_single_words_exceed_the_limit(text: str,
 
 @given(st.integers(1, 60), st.integers(1, 20))
 def test_text_is_cut_into_as_few_and_as_even_segments_as_possible(words: int, room: int) -> None:
-    lengths = words_of(split(" ".join("w" * words), room))
-    assert len(lengths) == -(-words // room)
-    assert max(lengths) == -(-words // len(lengths))
+    text = " ".join("w" * words)
+    segment_lengths = words_of(split(text, room))
+    assert len(segment_lengths) == math.ceil(words / room)
+    assert max(segment_lengths) == math.ceil(words / len(segment_lengths))

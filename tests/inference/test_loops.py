@@ -10,7 +10,9 @@ from translator.inference.loops import find_without_loops
 from translator.inference.searcher import Searcher
 from translator.search.hypothesis import Hypothesis
 
-LOOP, BETTER, GOOD = "in in in in", "in in the garden", "in the garden"
+LOOP = "in in in in"
+BETTER = "in in the garden"
+GOOD = "in the garden"
 
 
 class Call(NamedTuple):
@@ -37,8 +39,10 @@ class Scripted(Searcher):
         self.calls.append(Call(len(rows), blocking, count, prefixes))
         hypotheses_of_rows = []
         for texts in self.lists[blocking]:
-            ids = self.words.encode(texts)[:count]
-            hypotheses_of_rows.append([Hypothesis(tuple(tokens), 0.0, 0.0, True) for tokens in ids])
+            hypotheses = []
+            for tokens in self.words.encode(texts)[:count]:
+                hypotheses.append(Hypothesis(tuple(tokens), score=0.0, normalized_score=0.0, finished=True))
+            hypotheses_of_rows.append(hypotheses)
         return hypotheses_of_rows
 
     def score(self, *arguments: Any) -> Any:
@@ -61,7 +65,8 @@ def find(free: list[list[str]], blocked: list[list[str]], config: SearchConfig, 
     prefixes = [[number] for number in range(len(rows))]
     texts = []
     for hypotheses in find_without_loops(searcher, pair, rows, config, count, prefixes):
-        texts.append(words.decode_ids([hypothesis.tokens for hypothesis in hypotheses]))
+        target_rows = [hypothesis.tokens for hypothesis in hypotheses]
+        texts.append(words.decode_ids(target_rows))
     return Search(texts=texts, calls=searcher.calls)
 
 

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,11 +14,22 @@ from translator.inference.alignment import Alignment, AttentionMap
 from translator.inference.output_formats import OutputForm
 from translator.inference.translation import Translation
 
-BEST = Translation("در باز است.", -1.5, -0.75, 5, 1, True)
-SECOND = Translation("در را", -2.0, -1.0, 3, 1, False)
-SEEN = AttentionMap(["▁a", "</s>"], ["▁در"], np.array([[0.25, 0.75]], dtype=np.float32))
+BEST = Translation("در باز است.", score=-1.5, normalized_score=-0.75, tokens=5, pieces=1, finished=True)
+SECOND = Translation("در را", score=-2.0, normalized_score=-1.0, tokens=3, pieces=1, finished=False)
+ATTENTION = AttentionMap(
+    source=["▁a", "</s>"],
+    target=["▁در"],
+    weights=np.array([[0.25, 0.75]], dtype=np.float32),
+)
 ALIGNED = Translation(
-    "در باز", -1.0, -0.5, 3, 1, True, Alignment(("a", "door"), ("در", "باز"), ((1, 0), (1, 1))), (SEEN,)
+    "در باز",
+    score=-1.0,
+    normalized_score=-0.5,
+    tokens=3,
+    pieces=1,
+    finished=True,
+    alignment=Alignment(source=("a", "door"), target=("در", "باز"), pairs=((1, 0), (1, 1))),
+    attention=(ATTENTION,),
 )
 
 
@@ -84,5 +96,7 @@ def test_any_source_text_stays_in_one_tsv_row_and_one_json_line(source: str) -> 
 
 
 def test_infinite_scores_become_null_in_json() -> None:
-    record = Translation("x", -math.inf, -math.inf, 1, 1, False).to_json()
-    assert (record["score"], record["normalized_score"]) == (None, None)
+    translation = replace(BEST, score=-math.inf, normalized_score=-math.inf)
+    record = translation.to_json()
+    assert record["score"] is None
+    assert record["normalized_score"] is None

@@ -19,9 +19,11 @@ def penalized_translator(random_run: Path) -> Translator:
 def test_score_gives_a_translation_the_score_that_search_gave_it(penalized_translator: Translator) -> None:
     sources = ["abc", "hgf", "ddd eee"]
     # With this prefix, the random model ends, and the pieces begin with ▁, as those of the encoded text do.
-    translated = penalized_translator.translations(sources, prefixes=["d"] * 3)
-    scored = penalized_translator.score(sources, [translation.text for (translation,) in translated])
-    for (translation,), rescored in zip(translated, scored, strict=True):
+    translations = []
+    for (translation,) in penalized_translator.translations(sources, prefixes=["d"] * 3):
+        translations.append(translation)
+    targets = [translation.text for translation in translations]
+    for translation, rescored in zip(translations, penalized_translator.score(sources, targets), strict=True):
         assert translation.finished
         assert rescored.tokens == translation.tokens
         assert rescored.score == pytest.approx(translation.score, abs=1e-4)
@@ -45,11 +47,15 @@ def test_targets_beyond_the_search_length_limit_score_as_unfinished(random_run: 
     for (translation,) in translator.translations(sources):
         assert not translation.finished
         limits.append(translation.tokens)
+
     # A letter is a token, so are ▁ and EOS.
-    at_the_limit = translator.score(sources, ["a" * (limit - 2) for limit in limits])
+    longest_targets = ["a" * (limit - 2) for limit in limits]
+    at_the_limit = translator.score(sources, longest_targets)
     assert [translation.tokens for translation in at_the_limit] == limits
     assert [translation.finished for translation in at_the_limit] == [True] * 3
-    beyond = translator.score(sources, ["a" * (limit - 1) for limit in limits])
+
+    too_long_targets = ["a" * (limit - 1) for limit in limits]
+    beyond = translator.score(sources, too_long_targets)
     assert [translation.tokens for translation in beyond] == [limit + 1 for limit in limits]
     assert [translation.finished for translation in beyond] == [False] * 3
 
@@ -65,6 +71,9 @@ def test_more_sources_than_targets_are_refused() -> None:
 
 
 def test_a_too_long_pair_scores_minus_infinity(random_run: Path, caplog: pytest.LogCaptureFixture) -> None:
-    scored = Translator.load(random_run).score(["abc", "a" * 100, "abc"], ["abc", "abc", "a" * 100])
+    too_long = "a" * 100
+    sources = ["abc", too_long, "abc"]
+    targets = ["abc", "abc", too_long]
+    scored = Translator.load(random_run).score(sources, targets)
     assert [translation.score > -1e9 for translation in scored] == [True, False, False]
     assert caplog.messages == ["2 of 3 pairs are too long for the model to score"]

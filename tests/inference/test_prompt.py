@@ -32,13 +32,15 @@ class Person:
         self.process = subprocess.Popen(command, stdin=slave, stdout=output, stderr=slave, env=environment)
         os.close(slave)
         os.close(output)
-        self.screen = self.output = b""
+        self.screen = b""
+        self.output = b""
 
     def type_at_prompt(self, keys: bytes) -> None:
         """Wait for a new prompt, wherever it appears, then type."""
-        screen, output = len(self.screen), len(self.output)
-        while b"en> " not in self.screen[screen:] and b"en> " not in self.output[output:]:
-            ready = select.select([self._master, self._elsewhere], [], [])[0]
+        screen_start = len(self.screen)
+        output_start = len(self.output)
+        while b"en> " not in self.screen[screen_start:] and b"en> " not in self.output[output_start:]:
+            ready, _, _ = select.select([self._master, self._elsewhere], [], [])
             if self._master in ready:
                 self.screen += os.read(self._master, 1024)
             if self._elsewhere in ready:
@@ -74,11 +76,14 @@ def test_a_stop_signal_at_the_prompt_is_reported_on_its_own_line(tmp_path: Path)
 
 def test_the_prompt_is_kept_out_of_the_output_and_its_history_is_saved(tmp_path: Path) -> None:
     pytest.importorskip("readline")
-    for keys in (b"abc\r", b"\x10d\r"):  # Ctrl-P: the line before
+    previous_line = b"\x10"  # Ctrl-P
+    end_of_input = b"\x04"  # Ctrl-D
+    # The second prompt recalls the line that was typed at the first, and adds a letter.
+    for keys in (b"abc\r", previous_line + b"d\r"):
         person = Person(tmp_path)
         person.type_at_prompt(keys)
         person.type_at_prompt(b"\r")
-        person.type_at_prompt(b"\x04")
+        person.type_at_prompt(end_of_input)
         assert person.leave() == 0
         assert b"Type English" in person.screen
     assert person.output == b"ABCD\n"
@@ -91,4 +96,5 @@ def test_the_prompt_is_kept_out_of_the_output_and_its_history_is_saved(tmp_path:
 def test_only_plain_text_is_reordered(form: Any, order: Any) -> None:
     output = io.StringIO()
     translate_texts(Work(loud, OutputForm(form)), loud(), ["سلام"], output, order)
-    assert ("سلام" in output.getvalue()) == ((form, order) != ("text", "visual"))
+    reordered = "سلام" not in output.getvalue()
+    assert reordered == (form == "text" and order == "visual")

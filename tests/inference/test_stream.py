@@ -1,6 +1,7 @@
 """Streams: lines are translated as they arrive, in one process or several; the output has only translations."""
 
 import io
+import itertools
 import os
 import signal
 import subprocess
@@ -60,8 +61,9 @@ def from_file(content: bytes, work: Work, processes: int, output: io.StringIO) -
 )
 def test_only_newlines_end_a_line_and_a_leading_bom_is_dropped(content: bytes, texts: list[str]) -> None:
     translator = loud()
-    assert through(content, translator) == "".join(f"{text.upper()}\n" for text in texts)
-    assert [text for group in translator.groups for text in group] == texts
+    expected_output = "".join(f"{text.upper()}\n" for text in texts)
+    assert through(content, translator) == expected_output
+    assert list(itertools.chain(*translator.groups)) == texts
 
 
 def test_a_translation_is_written_without_waiting_for_the_next_line() -> None:
@@ -93,7 +95,8 @@ def test_a_line_that_is_not_utf8_is_translated_with_a_warning(caplog: pytest.Log
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_strict_stream_writes_earlier_lines_then_names_the_invalid_line(processes: int) -> None:
-    output, work = io.StringIO(), Work(loud, OutputForm(), strict=True)
+    output = io.StringIO()
+    work = Work(loud, OutputForm(), strict=True)
     with pytest.raises(InputError, match=r"line 1501 of the input is not UTF-8 \(byte 3 of the line\); find out"):
         from_file(b"a\n" * 1500 + b"bc\xff\na\n", work, processes, output)
     assert output.getvalue() == "A\n" * 1500
@@ -106,8 +109,11 @@ def test_a_full_output_pipe_does_not_delay_a_stop_signal() -> None:
         text.seek(0)
         pipes: Any = {"stdin": text, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0}
         process: Any = subprocess.Popen([sys.executable, "-c", code], env=ENVIRONMENT, **pipes)
+
+    # The process writes until the pipe is full, and then waits for a reader.
     assert process.stdout.read(8) == b"ABCDEFG\n"
-    time.sleep(0.3)  # the pipe fills up
+    time.sleep(0.3)
+
     process.send_signal(signal.SIGTERM)
     assert process.stderr.readline() == b"stopped\n"
     process.stdout.close()
@@ -116,11 +122,18 @@ def test_a_full_output_pipe_does_not_delay_a_stop_signal() -> None:
 
 
 def test_two_processes_write_the_same_output_as_one(caplog: pytest.LogCaptureFixture) -> None:
-    lines = [f"a long line {number}" if number == 700 else f"line {number}" for number in range(2 * FILE.at_most)]
-    outputs = io.StringIO(), io.StringIO()
-    for processes, output in enumerate(outputs, 1):
+    # Enough lines for two processes, and one of them is long.
+    lines = [f"line {number}" for number in range(2 * FILE.at_most)]
+    lines[700] = "a long line 700"
+    content = "\n".join(lines).encode()
+    work = Work(loud, OutputForm("tsv"))
+
+    outputs = []
+    for processes in (1, 2):
+        output = io.StringIO()
         caplog.clear()
-        from_file("\n".join(lines).encode(), Work(loud, OutputForm("tsv")), processes, output)
+        from_file(content, work, processes, output)
         assert caplog.messages == ["line 701 is long"], "told once, with its number"
-    assert outputs[0].getvalue() == outputs[1].getvalue()
-    assert outputs[0].getvalue().count("\n") == len(lines)
+        outputs.append(output.getvalue())
+    assert outputs[0] == outputs[1]
+    assert outputs[0].count("\n") == len(lines)

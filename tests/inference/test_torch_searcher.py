@@ -14,6 +14,7 @@ from translator.inference import torch_searcher
 from translator.inference.torch_searcher import TorchSearcher, load_searcher
 from translator.model import Transformer
 from translator.search import search as search_module
+from translator.search.hypothesis import Hypothesis
 from translator.search.scoring import score_targets
 
 CPU = torch.device("cpu")
@@ -32,6 +33,13 @@ def searcher_on_gpu(memory: int, monkeypatch: pytest.MonkeyPatch) -> TorchSearch
     """An engine that takes itself to be on a GPU with `memory` bytes."""
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: SimpleNamespace(total_memory=memory))
     return TorchSearcher([small_model()], torch.device("cuda", 0))
+
+
+def tokens_of_rows(hypotheses_of_rows: list[list[Hypothesis]]) -> list[list[tuple[int, ...]]]:
+    tokens = []
+    for hypotheses in hypotheses_of_rows:
+        tokens.append([hypothesis.tokens for hypothesis in hypotheses])
+    return tokens
 
 
 def test_the_batch_on_a_gpu_fills_a_sixth_of_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +71,7 @@ def test_a_batch_without_enough_memory_is_searched_in_halves(
 
     monkeypatch.setattr(torch_searcher, "search_with", short_of_memory)
     hypotheses = searcher.find(ROWS, config, 2, PREFIXES)
-    assert [[h.tokens for h in row] for row in hypotheses] == [[h.tokens for h in row] for row in expected]
+    assert tokens_of_rows(hypotheses) == tokens_of_rows(expected)
     assert batch_sizes == [5, 2, 3, 1, 2]
 
 
@@ -78,7 +86,8 @@ def test_pairs_without_enough_memory_are_scored_in_halves(monkeypatch: pytest.Mo
         return score_targets(model, source, targets)
 
     monkeypatch.setattr(torch_searcher, "score_targets", short_of_memory)
-    for hypothesis, expected_hypothesis in zip(searcher.score(ROWS, targets), expected, strict=True):
+    hypotheses = searcher.score(ROWS, targets)
+    for hypothesis, expected_hypothesis in zip(hypotheses, expected, strict=True):
         assert hypothesis.tokens == expected_hypothesis.tokens
         assert hypothesis.score == pytest.approx(expected_hypothesis.score, rel=1e-5)
 

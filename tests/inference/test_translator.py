@@ -17,11 +17,10 @@ from translator.errors import ConfigError, InputError
 from translator.inference.translation import Translation
 from translator.subword.placeholders import PLACEHOLDERS
 
-Found = list[list[Translation]]
 LINE_BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 
-def best_texts(translations_of_lines: Found) -> list[str]:
+def best_texts(translations_of_lines: list[list[Translation]]) -> list[str]:
     return [translations[0].text for translations in translations_of_lines]
 
 
@@ -33,7 +32,13 @@ def longest_row(model: Any) -> int:
     return max((width for _, width in model.shapes), default=0)
 
 
-MIXED_LENGTHS = [" ".join([f"w{number}"] * (1 + number * 7 % 15)) for number in range(40)]
+def repeated_word(number: int) -> str:
+    """Return a text of 1 to 15 words; neighbouring numbers give different lengths."""
+    word_count = 1 + number * 7 % 15
+    return " ".join([f"w{number}"] * word_count)
+
+
+MIXED_LENGTHS = [repeated_word(number) for number in range(40)]
 SEARCHES = pytest.mark.parametrize("search", [GREEDY, SearchConfig(method="beam", beam_size=3, batch_size=5)])
 
 
@@ -144,7 +149,9 @@ def test_a_long_line_that_is_not_split_is_translated_in_segments(caplog: pytest.
     ]
 
 
-SENTENCES = st.sampled_from(["It rains.", "Why?", "Mr. Lee left at 5 p.m. today!", "½!", "Да.", "See x.org."])
+COPIED_SENTENCES = ["½!", "Да."]  # they have no English word
+ENGLISH_SENTENCES = ["It rains.", "Why?", "Mr. Lee left at 5 p.m. today!", "See x.org."]
+SENTENCES = st.sampled_from(ENGLISH_SENTENCES + COPIED_SENTENCES)
 GAPS = st.sampled_from([" ", "  ", "\t", "\u00a0", " \u2003"])
 
 
@@ -154,10 +161,14 @@ def test_each_sentence_of_a_paragraph_is_translated_and_white_space_stays(parts:
     translator, model = echo()
     paragraph = "".join(gap + sentence for gap, sentence in parts).strip()
     ((best,),) = translator.translations([paragraph])
-    translated = [sentence for _, sentence in parts if sentence not in ("½!", "Да.")]
     assert best.text == paragraph
-    assert best.pieces == len(translated)
-    assert searched_rows(model) == len(set(translated)), "equal sentences are searched once"
+
+    searched_sentences = []
+    for _, sentence in parts:
+        if sentence not in COPIED_SENTENCES:
+            searched_sentences.append(sentence)
+    assert best.pieces == len(searched_sentences)
+    assert searched_rows(model) == len(set(searched_sentences)), "equal sentences are searched once"
 
 
 @pytest.mark.parametrize(("split", "rows"), [(True, 3), (False, 1)])
@@ -232,8 +243,9 @@ def test_the_caller_can_stop_inside_a_search(method: str) -> None:
 def test_a_too_long_prefix_is_refused_with_its_line_before_any_search() -> None:
     translator, model = echo()
     model.max_positions = translator.searcher.max_positions = 6
+    # The empty text is not searched: its prefix is ignored. The prefix of the fourth text is too long.
     texts = ["a b c d", "", "a b c", "a", "a b"]
-    prefixes = ["", "p " * 9, "p p p p p", "p p p p p p", ""]  # no search for the empty text: its prefix is ignored
+    prefixes = ["", "p " * 9, "p p p p p", "p p p p p p", ""]
     message = "the forced prefix of line 14 has 6 tokens, but the model can take no more than 5 before the end"
     with pytest.raises(InputError, match=message):
         translator.translations(texts, prefixes=prefixes, first_line=11)
@@ -334,13 +346,18 @@ def test_only_the_first_segment_begins_with_the_forced_prefix(beam_translator: T
 
 def test_words_are_aligned_across_segments() -> None:
     translator, _ = echo(max_length=4)
-    ((translation,),) = translator.translations(["a b c d e"], attention=True)
+    words = ("a", "b", "c", "d", "e")
+    ((translation,),) = translator.translations([" ".join(words)], attention=True)
     assert translation.pieces == 2
-    assert len(translation.attention or ()) == 2
-    assert translation.alignment is not None
-    assert translation.alignment.source == ("a", "b", "c", "d", "e")
-    assert translation.alignment.target == ("a", "b", "c", "d", "e")
-    assert {target for _, target in translation.alignment.pairs} == set(range(5))
+    assert translation.attention is not None
+    assert len(translation.attention) == 2
+
+    alignment = translation.alignment
+    assert alignment is not None
+    assert alignment.source == words
+    assert alignment.target == words
+    aligned_targets = {target for _, target in alignment.pairs}
+    assert aligned_targets == set(range(len(words)))
 
 
 def test_words_are_aligned_only_on_request() -> None:
@@ -384,11 +401,12 @@ def test_alignment_of_too_long_texts_is_refused() -> None:
 @pytest.mark.parametrize("method", ["translate_lines", "translations", "score"])
 def test_invalid_texts_are_refused_with_their_index(texts: Any, message: str, method: str) -> None:
     translator, model = echo()
-    targets = [["a"]] if method == "score" else []
+    arguments = [texts]
     if method == "score":
+        arguments.append(["a"])  # the targets
         message = message.replace("texts", "sources", 1)
     with pytest.raises(InputError, match=message):
-        getattr(translator, method)(texts, *targets)
+        getattr(translator, method)(*arguments)
     assert model.shapes == []
 
 

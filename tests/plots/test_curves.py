@@ -34,21 +34,22 @@ def write_events(
 def restarted_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunCurves:
     """The curves of a run that was killed after step 35, resumed from step 20, and evaluated twice."""
     (tmp_path / "config.yaml").touch()
-    first = {
+    before_the_kill = {
         "train/loss": [(10, 5.0), (20, 4.0), (30, 9.0), (35, 9.0)],
         "train/tokens_seen": [(10, 1e6), (20, 3e6), (30, 9e6)],
         "train/minutes": [(10, 1.0), (20, 2.0), (30, 3.0)],
     }
-    second = {
+    after_the_restart = {
         "train/loss": [(30, 3.0), (40, 2.0)],
         "train/tokens_seen": [(30, 4e6), (40, 5e6)],
         "train/minutes": [(30, 2.5), (40, 3.5)],
         "validation/chrf": [(35, 50.0)],
     }
-    write_events(tmp_path, 1_700_000_000, first, monkeypatch)
-    write_events(tmp_path, 1_700_050_000, second, monkeypatch, purge=21)
+    write_events(tmp_path, 1_700_000_000, before_the_kill, monkeypatch)
+    write_events(tmp_path, 1_700_050_000, after_the_restart, monkeypatch, purge=21)
     for began, score in ((1_700_060_000, 24.0), (1_700_070_000, 25.0)):
-        write_events(tmp_path, began, {"test/chrf": [(20, score)]}, monkeypatch, TEST_SUFFIX)
+        evaluation = {"test/chrf": [(20, score)]}
+        write_events(tmp_path, began, evaluation, monkeypatch, TEST_SUFFIX)
     return read_curves(tmp_path)
 
 

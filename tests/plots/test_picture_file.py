@@ -13,13 +13,15 @@ from translator.plots.picture_file import check_picture, write_picture
 
 @pytest.mark.parametrize(("name", "beginning"), [("a.png", b"\x89PNG"), ("A.SVG", b"<?xml")])
 def test_picture_bytes_do_not_depend_on_matplotlib_settings(tmp_path: Path, name: str, beginning: bytes) -> None:
+    picture = tmp_path / name
     recipes = {"a": TrainingConfig(max_steps=40, warmup_steps=8)}
-    write_picture(schedule_figure(recipes), tmp_path / name)
-    first_bytes = (tmp_path / name).read_bytes()
-    with mpl.rc_context({"lines.linewidth": 9, "figure.facecolor": "red", "font.size": 30}):
-        write_picture(schedule_figure(recipes), tmp_path / name)
+    write_picture(schedule_figure(recipes), picture)
+    first_bytes = picture.read_bytes()
     assert first_bytes.startswith(beginning)
-    assert (tmp_path / name).read_bytes() == first_bytes
+
+    with mpl.rc_context({"lines.linewidth": 9, "figure.facecolor": "red", "font.size": 30}):
+        write_picture(schedule_figure(recipes), picture)
+    assert picture.read_bytes() == first_bytes
 
 
 @pytest.mark.parametrize("name", ["a.pdf", "picture"])

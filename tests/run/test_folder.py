@@ -95,15 +95,20 @@ def test_every_command_explains_why_a_folder_is_not_a_run(
     assert [main(verb) for verb in VERBS] == [2] * len(VERBS)
     captured = capsys.readouterr()
     (message,) = {line for line in captured.err.splitlines() if line.startswith("translator: ")}
-    assert "elsewhere" in message and expected in message
-    assert captured.out == "" and "Traceback" not in captured.err
+    assert "elsewhere" in message
+    assert expected in message
+    assert captured.out == ""
+    assert "Traceback" not in captured.err
     assert not Path("out").exists()
 
 
-def test_open_rejects_a_file_and_lists_runs_near_a_missing_folder(tmp_path: Path) -> None:
+def test_open_rejects_a_file(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("hello", encoding="utf-8")
     with pytest.raises(RunError, match=r"text\.txt is a single file; give a run folder"):
         RunFolder.open(tmp_path / "text.txt")
+
+
+def test_open_lists_runs_near_a_missing_folder(tmp_path: Path) -> None:
     (tmp_path / "good").mkdir()
     (tmp_path / "good" / "config.yaml").write_text("", encoding="utf-8")
     (tmp_path / "odd" / "config.yaml").mkdir(parents=True)

@@ -21,14 +21,17 @@ def test_a_link_stays_and_its_target_is_written(tmp_path: Path, name: str, old: 
     if old is not None:
         target.write_text(old)
         target.chmod(0o600)
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "second")
     (tmp_path / "second").symlink_to(name)
-    (tmp_path / "link").symlink_to(tmp_path / "second")
-    resolve_output(tmp_path / "link")
-    write_output(tmp_path / "link", b"new")
-    assert (tmp_path / "link").is_symlink()
+
+    resolve_output(link)
+    write_output(link, b"new")
+    assert link.is_symlink()
     assert target.read_bytes() == b"new"
-    assert target.stat().st_mode & 0o777 == (0o600 if old is not None else 0o644)
-    assert [entry.name for entry in target.parent.iterdir() if entry.name.startswith(".")] == []
+    expected_mode = 0o600 if old is not None else 0o644
+    assert target.stat().st_mode & 0o777 == expected_mode
+    assert list(target.parent.glob(".*")) == [], "no temporary file is left"
 
 
 def test_output_stream_replaces_the_file_only_on_success(tmp_path: Path) -> None:
@@ -37,7 +40,9 @@ def test_output_stream_replaces_the_file_only_on_success(tmp_path: Path) -> None
     with pytest.raises(KeyError), output_stream(path) as stream:
         stream.write("half")
         raise KeyError
-    assert (path.read_text(), len(list(tmp_path.iterdir()))) == ("old", 1)
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
     with output_stream(path) as stream:
         print("خط", file=stream)
         assert path.read_text() == "old"
@@ -70,7 +75,8 @@ def test_standard_output_is_a_stream_that_is_not_truncated(tmp_path: Path, path:
     (tmp_path / "link").symlink_to("/dev/stdout")
     log = tmp_path / "log"
     log.write_text("earlier\n")
-    with log.open("a") as appended:
-        subprocess.run([sys.executable, "-c", WRITE, str(tmp_path / path)], stdout=appended, check=True)
+    command = [sys.executable, "-c", WRITE, str(tmp_path / path)]
+    with log.open("a") as file:
+        subprocess.run(command, stdout=file, check=True)
     assert log.read_text(encoding="utf-8") == "earlier\nbefore\nمتن\n"
     assert (tmp_path / "link").is_symlink()

@@ -19,7 +19,12 @@ from translator.run.run_table import format_run_list
 def rows(folder: Path) -> dict[str, str]:
     """Return, by run name and in table order, each row of the list from its state column on."""
     header, _, *lines = format_run_list(folder).splitlines()
-    return {line.split("  ")[0]: line[header.index("state") :] for line in lines}
+    state_column = header.index("state")
+    rows_by_name = {}
+    for line in lines:
+        name, _, _ = line.partition("  ")
+        rows_by_name[name] = line[state_column:]
+    return rows_by_name
 
 
 @pytest.fixture
@@ -31,32 +36,41 @@ def test_row_of_a_finished_run_shows_state_scores_and_speed(trained: Path) -> No
     row = rows(trained.parent)["run"]
     scores = json.loads((trained / "evaluation" / "scores.json").read_text(encoding="utf-8"))
     saved = load_checkpoint(find_checkpoint(trained / "checkpoints", "last")).state.progress
-    for told in (
+    for cell in (
         "finished: training.max_steps=12 is reached",
         f"chrf {saved['best_score']:.2f} at {saved['best_step']}",
         f"{scores[0]['score']:.2f}",
         f"{saved['target_tokens'] / saved['seconds']:,.0f}",
     ):
-        assert f"{told}  " in row
+        assert f"{cell}  " in row
     assert rows(trained) == {"run": row}, "the folder may also be a single run"
 
 
+def date_files(folder: Path, seconds: int) -> None:
+    """Set the time of the last change of every file in a folder."""
+    for file in folder.rglob("*"):
+        os.utime(file, (seconds, seconds), follow_symlinks=False)
+
+
 def test_runs_are_listed_newest_first_with_their_states(stopped: RunFolder, tiny: Any, tmp_path: Path) -> None:
-    RunFolder(tmp_path / "runs" / "prepared").write(tiny())
-    begun = RunFolder(tmp_path / "runs" / "deep" / "begun")
+    runs = tmp_path / "runs"
+    RunFolder(runs / "prepared").write(tiny())
+    begun = RunFolder(runs / "deep" / "begun")
     begun.write(tiny())
     begun.note_session({})
-    (tmp_path / "runs" / "notes").mkdir()
-    (tmp_path / "runs" / "notes" / "config.yaml").write_text("of: something else")
-    for file in stopped.path.rglob("*"):
-        os.utime(file, (1_900_000_000, 1_900_000_000), follow_symlinks=False)
-    for file in begun.path.rglob("*"):
-        os.utime(file, (2_000_000_000, 2_000_000_000), follow_symlinks=False)
-    states = {name: row.split("  ")[0] for name, row in rows(tmp_path / "runs").items()}
-    assert list(states)[:2] == ["deep/begun", "stopped"]
+    no_run = runs / "notes"
+    no_run.mkdir()
+    (no_run / "config.yaml").write_text("of: something else")
+    date_files(stopped.path, seconds=1_900_000_000)
+    date_files(begun.path, seconds=2_000_000_000)
+
+    states = {}
+    for name, row in rows(runs).items():
+        states[name], _, _ = row.partition("  ")
     assert states == {"deep/begun": "stopped before a checkpoint", "stopped": "stopped", "prepared": "only prepared"}
+    assert list(states)[:2] == ["deep/begun", "stopped"]
     with hold_folder(stopped.path):
-        assert rows(tmp_path / "runs")["stopped"].startswith("running")
+        assert rows(runs)["stopped"].startswith("running")
 
 
 @pytest.mark.parametrize(

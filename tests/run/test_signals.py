@@ -36,12 +36,15 @@ def test_a_deferred_signal_waits_for_the_check() -> None:
         assert done
 
 
-def test_immediate_block_inside_a_deferred_block_stops_at_once() -> None:
+def test_an_immediate_block_inside_a_deferred_block_stops_at_once() -> None:
     with stop_on_signals() as stop, stop.deferred():
         with pytest.raises(Interrupted), stop.immediate():
             os.kill(os.getpid(), signal.SIGTERM)
             pytest.fail("the signal was deferred")
         assert stop.is_deferred
+
+
+def test_an_immediate_block_stops_at_a_signal_that_came_before_it() -> None:
     with stop_on_signals() as stop, stop.deferred():
         os.kill(os.getpid(), signal.SIGTERM)
         with pytest.raises(Interrupted), stop.immediate():
@@ -52,16 +55,19 @@ def test_immediate_block_inside_a_deferred_block_stops_at_once() -> None:
 def test_signals_sent_together_count_as_one_stop_request(
     pair: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(Interrupted) as caught, stop_on_signals() as stop, stop.deferred():
-        os.kill(os.getpid(), pair[0])
-        os.kill(os.getpid(), pair[1])
-        with pytest.raises(Interrupted) as first:
+    first_signal, second_signal = pair
+    with pytest.raises(Interrupted) as interruption, stop_on_signals() as stop, stop.deferred():
+        os.kill(os.getpid(), first_signal)
+        os.kill(os.getpid(), second_signal)
+        with pytest.raises(Interrupted) as deferred_interruption:
             stop.check()
-        assert first.value.signal_number == pair[0]
+        assert deferred_interruption.value.signal_number == first_signal
+
+        # From now on, each signal is a request of its own.
         monkeypatch.setattr(signals, "_ONE_REQUEST", 0.0)
-        os.kill(os.getpid(), pair[1])
+        os.kill(os.getpid(), second_signal)
         pytest.fail("a signal that came later was ignored")
-    assert caught.value.signal_number == pair[1]
+    assert interruption.value.signal_number == second_signal
 
 
 def test_previous_signal_handlers_are_restored() -> None:

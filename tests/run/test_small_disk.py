@@ -56,11 +56,15 @@ def test_disk_full_in_training_keeps_the_run_resumable(small_disk: Mount, tiny_r
     disk = small_disk("size=1200k")
     steps_until_full = ("training.max_steps=400", "training.keep_checkpoints=20")
     code, message = train(tiny_recipe, capsys, f"run.directory={disk}/run", *steps_until_full)
+
+    # The last checkpoint is whole.
     assert code == 2
     assert "the disk is too full; the checkpoint needs" in message
     assert "free some space there" in message
     verify_checkpoint(find_checkpoint(disk / "run" / "checkpoints", "last"))
     assert not list((disk / "run" / "checkpoints").glob(".*")), "nothing half-written"
+
+    # With more room, the run goes on.
     subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
     code, _ = train(tiny_recipe, capsys, f"run.directory={disk}/run", "training.max_steps=20")
     assert code == 0

@@ -212,6 +212,10 @@ def test_without_replacing_one_process_at_a_time_writes_a_folder(tmp_path: Path)
     assert content_of(tmp_path / "exp") == {"a": b"first"}
 
 
+def mode_of(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
 def test_files_and_folders_obey_the_umask(tmp_path: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path; from translator.run.storage import write_text\n"
@@ -220,8 +224,9 @@ def test_files_and_folders_obey_the_umask(tmp_path: Path) -> None:
         "with new_folder(place / 'folder') as folder: (folder / 'a').write_text('x')"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
-    modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in ("file", "folder", "folder/a")}
-    assert modes == {"file": 0o600, "folder": 0o700, "folder/a": 0o600}
+    assert mode_of(tmp_path / "file") == 0o600
+    assert mode_of(tmp_path / "folder") == 0o700
+    assert mode_of(tmp_path / "folder" / "a") == 0o600
 
 
 def test_a_replacement_keeps_the_mode_of_what_was_there(tmp_path: Path) -> None:
@@ -230,7 +235,8 @@ def test_a_replacement_keeps_the_mode_of_what_was_there(tmp_path: Path) -> None:
     (tmp_path / "file").chmod(0o640)
     write_new(tmp_path / "folder")
     write_text(tmp_path / "file", "new")
-    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("folder", "file")] == [0o700, 0o640]
+    assert mode_of(tmp_path / "folder") == 0o700
+    assert mode_of(tmp_path / "file") == 0o640
 
 
 def test_a_new_link_replaces_the_old_one_and_no_stranger(tmp_path: Path) -> None:
@@ -244,10 +250,14 @@ def test_a_failed_replacement_keeps_the_old_folder(tmp_path: Path) -> None:
     target = tmp_path / "folder"
     with new_folder(target) as beside:
         (beside / "a").write_text("old")
+
+    # A replacement that fails.
     with pytest.raises(KeyError), new_folder(target) as beside:
         (beside / "a").write_text("new")
         raise KeyError
     assert (target / "a").read_text() == "old"
+
+    # A replacement that succeeds.
     with new_folder(target) as beside:
         (beside / "b").write_text("new")
     assert [entry.name for entry in target.iterdir()] == ["b"]
@@ -266,19 +276,25 @@ def test_two_processes_can_create_the_same_folder_at_once(tmp_path: Path) -> Non
     assert first.stdout is not None
     assert first.stdout.readline() == b"in\n"
     second = subprocess.run([*command, "second"], check=False, capture_output=True)
-    assert (first.wait(), second.returncode, second.stderr) == (0, 0, b"")
+    assert second.stderr == b""
+    assert second.returncode == 0
+    assert first.wait() == 0
     assert sorted(entry.name for entry in (tmp_path / "folder").iterdir()) == ["a", "b"]
     assert (tmp_path / "folder" / "a").read_text() in ("first", "second")
     assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
     first.stdout.close()
 
 
-def test_a_folder_replaces_neither_a_link_nor_a_file(tmp_path: Path) -> None:
+def test_a_folder_does_not_replace_a_link(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     with new_folder(tmp_path / "link") as beside:
         (beside / "a").write_text("1")
-    assert (tmp_path / "link").is_symlink() and (tmp_path / "real" / "a").read_text() == "1"
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "a").read_text() == "1"
+
+
+def test_a_folder_does_not_replace_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("kept")
     with pytest.raises(StorageError, match="a file of this name exists"), new_folder(tmp_path / "file"):
         pass

@@ -29,7 +29,8 @@ class Held:
         self.inside = threading.Semaphore(0)  # released at each call, before it waits
         self.groups: list[list[str]] = []
         self.dropped: list[list[str]] = []
-        self.search = SearchConfig(**{"method": "beam", "batch_size": 4, **search})
+        settings: dict[str, Any] = {"method": "beam", "batch_size": 4} | search
+        self.search = SearchConfig(**settings)
         self.searcher = type("Engine", (), {"name": "held", "gives_attention": False})()
 
     def translations(
@@ -48,7 +49,13 @@ class Held:
                 raise InputError(f"{text} is refused")
             if "bug" in text:
                 raise ZeroDivisionError(text)
-        return [[Translation(text.upper(), -1.0, -0.5, 2, 1, True)] * count for text in texts]
+        n_best = []
+        for text in texts:
+            translation = Translation(
+                text.upper(), score=-1.0, normalized_score=-0.5, tokens=2, pieces=1, finished=True
+            )
+            n_best.append([translation] * count)
+        return n_best
 
 
 def held(*, opened: bool = False, **search: Any) -> Any:
@@ -60,14 +67,19 @@ def held(*, opened: bool = False, **search: Any) -> Any:
 
 @contextlib.contextmanager
 def served(translator: Any, limits: Limits | None = None) -> Iterator[tuple[str, StopRequest]]:
-    stop, ready, limits = StopRequest(), threading.Event(), limits or Limits()
+    """Serve on a free port; the address, and a request that stops the server, which is made at the end."""
+    limits = limits or Limits()
+    app = make_app(translator, limits)
+    stop = StopRequest()
+    ready = threading.Event()
     with listening_socket("127.0.0.1", 0) as bound, ThreadPoolExecutor(1) as thread:
-        ended = thread.submit(serve, make_app(translator, limits), bound, stop, limits.seconds, ready.set)
-        ended.add_done_callback(lambda _: ready.set())
+        serving = thread.submit(serve, app, bound, stop, limits.seconds, ready.set)
+        serving.add_done_callback(lambda _: ready.set())  # if it fails before it is ready
         try:
             ready.wait()
             yield url(bound), stop
         finally:
             if not stop.requested:
                 stop.receive(signal.SIGTERM)
-    assert isinstance(ended.exception(), Interrupted), ended.exception()
+    error = serving.exception()
+    assert isinstance(error, Interrupted), error

@@ -52,6 +52,7 @@ def test_waiting_requests_share_a_batch() -> None:
         (other_form,) = await queued(batcher, ["d"], form=OTHER)
         single, with_empty_line = await queued(batcher, ["e"], ["f", "", "g"])
         assert batcher.unanswered == 5
+
         translator.gate.set()
         assert await texts(first) == ["A"]
         assert await texts(two_lines) == ["B", "C"]
@@ -92,6 +93,8 @@ def test_failing_request_does_not_affect_others() -> None:
             await bad
         with pytest.raises(ZeroDivisionError):
             await bug
+
+        # A request that comes after the errors.
         (again,) = await queued(batcher, ["again"])
         assert await texts(again) == ["AGAIN"]
 
@@ -107,7 +110,8 @@ def lines_of(*requests: str, turn: int = 0, form: Form = PLAIN) -> list[Line]:
     lines = []
     for number, letters in enumerate(requests):
         for place, text in enumerate(letters):
-            lines.append(Line(turn + place, number, text, form, asyncio.Future(loop=LOOP)))
+            answer: asyncio.Future[LineTranslations] = asyncio.Future(loop=LOOP)
+            lines.append(Line(turn + place, number, text, form, answer))
     return lines
 
 
@@ -149,6 +153,8 @@ def test_long_requests_do_not_delay_short_ones_or_other_forms() -> None:
     (answered,) = lines_of("q")
     answered.answer.set_result([])
     waiting.append(answered)
+
+    # A batch takes a line of each request before it takes a second one of any.
     assert gathered_texts(waiting) == ["a", "x", "y", "b"]
     assert gathered_texts(waiting) == ["z"]
     assert gathered_texts(waiting) == ["c", "d", "e", "f"]

@@ -28,9 +28,10 @@ async def ask_all(address: str, requests: list[dict[str, Any]]) -> list[httpx2.R
 
 def test_concurrent_requests_each_get_their_own_answer() -> None:
     translator, model = echo()
-    texts = [f"w{number} " * (1 + number % 7) for number in range(60)]
+    texts = [f"w{number} " * (1 + number % 7) for number in range(60)]  # of 1 to 7 words
+    requests = [{"text": text} for text in texts]
     with served(translator) as (address, _):
-        answers = asyncio.run(ask_all(address, [{"text": text} for text in texts]))
+        answers = asyncio.run(ask_all(address, requests))
     for text, answer in zip(texts, answers, strict=True):
         assert answer.status_code == 200
         (line,) = answer.json()["lines"]
@@ -117,7 +118,8 @@ def test_excess_requests_get_503_with_retry_after() -> None:
         first = send(address, b'{"text": "a"}')
         translator.inside.acquire()
         (second,) = asyncio.run(ask_all(address, [{"text": "b"}]))
-        assert (second.status_code, second.headers["Retry-After"]) == (503, "2")
+        assert second.status_code == 503
+        assert second.headers["Retry-After"] == "2"
         assert second.json() == {"detail": "too many requests are waiting; try again soon"}
         translator.gate.set()
         first.close()
@@ -126,16 +128,21 @@ def test_excess_requests_get_503_with_retry_after() -> None:
 def test_stopping_answers_pending_requests_and_refuses_new_ones() -> None:
     translator = held()
     with served(translator) as (address, stop):
+        # One request is in work, and one waits.
         first = send(address, b'{"text": "a"}')
         translator.inside.acquire()
         second = send(address, b'{"text": "b"}')
         while waiting(address) < 2:
             pass
+
+        # New requests are refused soon.
         stop.receive(signal.SIGTERM)
-        with pytest.raises(OSError):  # new ones are refused soon
+        with pytest.raises(OSError):
             while True:
-                socket.create_connection((urlsplit(address).hostname, urlsplit(address).port)).close()
-        time.sleep(0.3)  # a server that does not wait for pending answers would have ended by now
+                connected(address).close()
+
+        # A server that does not wait for pending answers would have ended after this time.
+        time.sleep(0.3)
         translator.gate.set()
         assert received_text(first) == "A"
         assert received_text(second) == "B"
