@@ -351,7 +351,7 @@ def test_normalizer_leaves_single_plain_spaces_and_adds_no_newline(config: Norma
 @given(TEXTS)
 def test_fold_of_normalized_text_is_fold_of_raw_text(text: str) -> None:
     assume("&" not in text and not is_suspect(text))  # fold repairs only one layer of damage
-    # Beside a character that it removes, the normalizer recognizes a tokenizer's bracket (-LRB-), but fold does not.
+    # The normalizer may remove a character beside a tokenizer's bracket (-LRB-), and then recognizes it; fold does not.
     assume(not re.search("(?i)[^ -~]-[lr][rsc]b-|-[lr][rsc]b-[^ -~]", text))
     for normal in (ALL_RULES.source(text), ALL_RULES.target(text)):
         assert fold(normal + " x") == fold(text + " x")  # a letter, so that there is something to compare

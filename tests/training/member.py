@@ -20,7 +20,7 @@ from translator.run.signals import StopRequest, stop_on_signals
 from translator.training.blockwise_loss import blockwise_head_loss
 from translator.training.distributed import Distributed
 from translator.training.gradients import FlatGradients, GradientExchange
-from translator.training.launching import LostProcessError, reported_by_rank
+from translator.training.launching import LostProcessError, errors_end_the_rank
 from translator.training.loss import TeacherForcing
 
 PAIRS = [
@@ -159,7 +159,7 @@ def main() -> int:
     verb, folder = sys.argv[1], Path(sys.argv[2])
     atexit.register(abort)
     try:
-        with stop_on_signals() as request, reported_by_rank():
+        with stop_on_signals() as request, errors_end_the_rank():
             if verb == "train":  # joins the other ranks itself
                 train(folder, request)
             else:

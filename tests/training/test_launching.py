@@ -1,5 +1,6 @@
 """Launched ranks: a failure of one ends all, and is reported once."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -103,3 +104,20 @@ def test_launch_returns_or_raises_according_to_a_ranks_exit_code() -> None:
         exits(143)
     with pytest.raises(RunError, match="a rank ended with exit code 9"):
         exits(9)
+
+
+def test_a_bug_of_a_rank_is_no_success_where_nobody_reads_its_traceback() -> None:
+    script = (
+        "from translator.training.launching import errors_end_the_rank\n"
+        "try:\n"
+        "    with errors_end_the_rank():\n"
+        "        raise ZeroDivisionError\n"
+        "except BrokenPipeError:\n"
+        "    raise SystemExit(0)  # as the command line does for `| head`\n"
+    )
+    reading_end, writing_end = os.pipe()
+    os.close(reading_end)
+    environment = os.environ | {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0"}
+    rank = subprocess.run([sys.executable, "-c", script], stderr=writing_end, env=environment, check=False)
+    os.close(writing_end)
+    assert rank.returncode == 1

@@ -72,5 +72,5 @@ def test_a_folder_in_use_or_with_other_files_is_refused(tiny: Any, tmp_path: Pat
 
 def test_a_model_that_does_not_fit_into_the_memory_is_an_error(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translator.training.run_training.Updater", Mock(side_effect=torch.OutOfMemoryError))
-    with pytest.raises(RunError, match=r"does not fit into the free memory of the GPU; .* make the model smaller"):
+    with pytest.raises(RunError, match=r"does not fit into the free memory of the GPU; .* a smaller model"):
         run(tiny())

@@ -65,7 +65,7 @@ def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
 def train(options: argparse.Namespace, stop: StopRequest) -> None:
     """Train a run, in this process or in several that this one starts."""
     from translator.config import load_config
-    from translator.training.launching import launch, launched, reported_by_rank
+    from translator.training.launching import errors_end_the_rank, launch, launched
     from translator.training.precision import choose_processes, threads_for
     from translator.training.run_training import train_run
 
@@ -81,7 +81,7 @@ def train(options: argparse.Namespace, stop: StopRequest) -> None:
                 raise SystemExit(code)
             return
 
-    with reported_by_rank():
+    with errors_end_the_rank():
         outcome = train_run(config, stop, options.allow_changed)
     if outcome.main:
         _print_outcome(outcome, config)

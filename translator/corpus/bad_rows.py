@@ -9,8 +9,8 @@ from translator.corpus.remarks import Remarks
 from translator.errors import CorpusError
 
 _BAD_SHARE: Final = 0.01  # of the rows; with more, it is another kind of file
-_FEWEST_BAD_ROWS: Final = 3  # are dropped from a file of any size
-_BAD_ROWS_EARLY: Final = 1000  # are counted before the end of a file
+_ALWAYS_ALLOWED: Final = 3  # bad rows of a file of any size
+_CHECKED_FROM: Final = 1000  # bad rows, with which the share is looked at before the end of a file
 _BAD_ROWS_SHOWN: Final = 5
 _ROW_FORMS: Final = {
     Form.TSV: "a row needs English, a tab and Persian, and as many columns as the other rows",
@@ -30,9 +30,9 @@ class BadRowCounter:
 
     def __init__(self, label: str, form: Form, source: SourceConfig, remarks: Remarks, treatment: BadRows) -> None:
         self._label = label
-        self._form = _ROW_FORMS[form]
+        self._requirement = _ROW_FORMS[form]
         if source.min_score is not None:
-            self._form += f", and a score that is a number in column `{source.min_score.column}`"
+            self._requirement += f", and a score that is a number in column `{source.min_score.column}`"
         self._remarks = remarks
         self._unit = "row" if form is Form.PARQUET else "line"
         self._treatment = treatment
@@ -44,24 +44,25 @@ class BadRowCounter:
         if self._treatment == "error":
             place = f"{self._unit} {line}"
             raise CorpusError(
-                f"{self._label}, {place}: {self._form}; correct it, or set `corpus.bad_rows: drop`{self._remarks}"
+                f"{self._label}, {place}: {self._requirement}; correct it, or set `corpus.bad_rows: drop`"
+                f"{self._remarks}"
             )
         self._bad_rows += 1
         if len(self._first_lines) < _BAD_ROWS_SHOWN:
             self._first_lines.append(line)
         # A large file of another kind is refused before its end.
-        if self._bad_rows > _BAD_ROWS_EARLY:
+        if self._bad_rows > _CHECKED_FROM:
             self.refuse_too_many(rows)
 
     def refuse_too_many(self, rows: int) -> None:
         """Raise CorpusError if more than 1% of `rows`, and more than three, are bad, or all of them."""
-        if self._bad_rows < rows and self._bad_rows <= max(_FEWEST_BAD_ROWS, _BAD_SHARE * rows):
+        if self._bad_rows < rows and self._bad_rows <= max(_ALWAYS_ALLOWED, _BAD_SHARE * rows):
             return
         numbers = ", ".join(map(str, self._first_lines))
         more = ", …" if self._bad_rows > _BAD_ROWS_SHOWN else ""
         places = f"{self._unit}s {numbers}{more}"
         raise CorpusError(
             f"{self._label}: {self._bad_rows:,} of {rows:,} rows do not have the right form ({places}), "
-            f"and 1% are allowed; {self._form}; correct the file, or give two files as `source_path` and `target_path`"
-            f"{self._remarks}"
+            f"and 1% are allowed; {self._requirement}; correct the file, or give two files as `source_path` and "
+            f"`target_path`{self._remarks}"
         )

@@ -25,7 +25,7 @@ class Columns(NamedTuple):
         """Return those of the `names` of all columns that are read."""
         return [names[place] for place in self if place is not None]
 
-    def note_on(self, names: Sequence[str]) -> str:
+    def note_on_columns_read(self, names: Sequence[str]) -> str:
         """Return a note that tells which of the columns called `names` are read."""
         shown_names = ", ".join(f"`{name}`" for name in self.names_read(names))
         return f"the columns {shown_names} are read"

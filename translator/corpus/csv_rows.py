@@ -36,7 +36,7 @@ def rows_of_csv(lines: Iterable[str], label: str, note: Callable[[str], None]) -
     reader = _RowReader(_cell_pattern(delimiter), label, note)
     for number, line in chain(first_lines, numbered):
         yield from reader.read(number, line)
-    yield from reader.end()
+    yield from reader.give_up_row()
 
 
 class _RowReader:
@@ -51,10 +51,10 @@ class _RowReader:
         self._noted_open_mark = False
 
     def read(self, number: int, line: str) -> Iterator[Row]:
-        """Yield the rows that end with a line."""
+        """Take the next line, and yield the rows that end with it."""
         # 1. A line that cannot be read ends a row.
         if isinstance(line, Unreadable):
-            yield from self.end()
+            yield from self.give_up_row()
             yield Row(number, line, [])
             return
 
@@ -75,10 +75,10 @@ class _RowReader:
             self._begin_row()
             yield Row(first_number, first_line, cells)
         else:
-            yield from self.end()
+            yield from self.give_up_row()
 
-    def end(self) -> Iterator[Row]:
-        """Yield a row without cells for each line of a row that is not whole, and name a mark that lacks its end."""
+    def give_up_row(self) -> Iterator[Row]:
+        """Yield a row without cells for each line of the row, which is broken, and name a mark that lacks its end."""
         if not self._noted_open_mark:
             open_line = _line_of_open_mark(self._lines, self._pattern)
             if open_line is not None:

@@ -43,7 +43,7 @@ def pairs_of_json_lines(
     if paths:
         columns = columns_by_name(names, source, label)
         if len(names) > len(columns.names_read(names)):
-            note(f"{label}: {columns.note_on(names)}")
+            note(f"{label}: {columns.note_on_columns_read(names)}")
 
     # 2. The pairs.
     for number, line in chain(first_lines, numbered):

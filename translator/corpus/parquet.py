@@ -83,7 +83,7 @@ def _batches(path: Path, source: SourceConfig, label: str, note: Callable[[str],
         columns = columns_by_name(names, source, label)
         read_names = columns.names_read(names)
         if len(names) > len(read_names):
-            note(f"{label}: {columns.note_on(names)}")
+            note(f"{label}: {columns.note_on_columns_read(names)}")
 
         # 2. Their values, a batch at a time.
         with _damaged_files(path):

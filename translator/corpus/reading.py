@@ -19,6 +19,7 @@ from translator.corpus.side_languages import refuse_other_scripts, refuse_swappe
 from translator.corpus.sources import files_by_corpus, held_out_names, listing
 from translator.corpus.tables import pairs_of_table, rows_of_tsv
 from translator.corpus.text_files import TextFile, texts_of
+from translator.corpus.tmx import pairs_of_tmx
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER
 
@@ -113,7 +114,7 @@ def _pairs_of(
         return pairs_of_sides(english.lines(drop_invalid=drop_invalid), persian.lines(drop_invalid=drop_invalid))
     (text,) = texts
     if form is Form.TMX:
-        return text.units(drop_invalid=drop_invalid)
+        return pairs_of_tmx(text.blocks(), text.label, drop_invalid=drop_invalid)
     if form is Form.PARQUET:
         return pairs_of_parquet(text.file, source, text.label, note, drop_invalid=drop_invalid)
     lines = text.lines(drop_invalid=drop_invalid)

@@ -109,14 +109,14 @@ def _names(rows: Sequence[Row], width: int, source: SourceConfig, label: str) ->
 
 def _starts_with_names(rows: Sequence[Row], width: int, persian: int) -> bool:
     """Return whether the first row has words without Persian, and 90% of the others have Persian in its column."""
-    # 1. Names are words, and not in the Arabic script.
+    # 1. Names are words in another script.
     first_cells = rows[0].cells
     if len(first_cells) != width or any(_is_number(cell) for cell in first_cells):
         return False
     if ARABIC_LETTER.search(first_cells[persian]):
         return False
 
-    # 2. The texts below them are.
+    # 2. Nearly all texts below are in the Arabic script.
     texts = [row.cells[persian] for row in rows[1:] if len(row.cells) == width]
     persian_texts = [text for text in texts if ARABIC_LETTER.search(text)]
     return len(persian_texts) > 0 and len(persian_texts) >= _PERSIAN_SHARE * len(texts)
@@ -164,7 +164,7 @@ def _note_ignored(
 ) -> None:
     """Call `note` if the table has columns that are not read."""
     if names is not None:
-        note(f"{label}: line 1 has names; {columns.note_on(names)}")
+        note(f"{label}: line 1 has names; {columns.note_on_columns_read(names)}")
         return
     if (columns.english, columns.persian, columns.score) == (0, 1, None):
         if width > 2:

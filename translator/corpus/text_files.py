@@ -9,10 +9,9 @@ from typing import Final, NamedTuple
 from translator.config import SourceConfig
 from translator.corpus.compression import members_of, packing_of, read_blocks
 from translator.corpus.file_forms import Form, form_of, without_packing
-from translator.corpus.lines import Pair, read_lines
+from translator.corpus.lines import read_lines
 from translator.corpus.parquet import MAGIC
 from translator.corpus.sources import choose_members
-from translator.corpus.tmx import pairs_of_tmx
 from translator.errors import CorpusError
 from translator.run.text import excerpt
 
@@ -34,7 +33,7 @@ class TextFile(NamedTuple):
         """Return the form of a text that holds both sides; raise CorpusError if its name tells a wrong one."""
         name = self.file.name if self.member is None else self.member
         form = form_of(name) or Form.TSV
-        start = next(read_blocks(self.file, self.member), b"")
+        start = next(self.blocks(), b"")
         if start.startswith(MAGIC):
             if self.member is not None or packing_of(self.file) is not None:
                 raise CorpusError(f"{self.label} is a packed Parquet file, which cannot be read in place; unpack it")
@@ -51,20 +50,22 @@ class TextFile(NamedTuple):
             raise CorpusError(f"{self.label} looks like JSON Lines, not {form}; give it a name that ends in .jsonl")
         return form
 
+    def blocks(self) -> Iterator[bytes]:
+        """Yield its bytes, unpacked."""
+        return read_blocks(self.file, self.member)
+
     def lines(self, *, drop_invalid: bool) -> Iterator[str]:
         """Yield its lines; see `read_lines`."""
         advice = ", or set `invalid_utf8: drop` for this source to skip such lines"
-        blocks = read_blocks(self.file, self.member)
-        for lines in read_lines(blocks, self.label, drop_invalid=drop_invalid, advice=advice):
+        for lines in read_lines(self.blocks(), self.label, drop_invalid=drop_invalid, advice=advice):
             yield from lines
-
-    def units(self, *, drop_invalid: bool) -> Iterator[Pair]:
-        """Yield the pairs of a TMX document; see `pairs_of_tmx`."""
-        return pairs_of_tmx(read_blocks(self.file, self.member), self.label, drop_invalid=drop_invalid)
 
 
 def texts_of(source: SourceConfig, files: Sequence[Path], label: str) -> list[TextFile]:
-    """Return the two texts of a corpus, or the one that holds both sides; raise CorpusError for missing members."""
+    """Return the two texts of a corpus, or the one that holds both sides.
+
+    Raises CorpusError: a member of a zip is missing, or `source` names members and the corpus is no zip.
+    """
     if len(files) == 1 and packing_of(files[0]) == "zip archive":
         members = choose_members(files[0], members_of(files[0]), source.source_member, source.target_member)
         return [TextFile(files[0], member) for member in members]

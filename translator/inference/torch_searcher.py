@@ -86,7 +86,7 @@ class TorchSearcher(Searcher):
             with self._evaluating():
                 return search_with(model, source, config, count, prefixes, no_doubles=no_doubles)
         except RuntimeError as error:
-            _check_that_halves_may_fit(error, rows)
+            _check_that_halves_may_fit(error, rows, remedy="lower search.beam_size, or ")
         # Other programs, or a training, use the memory of this GPU: search the two halves of the batch.
         torch.cuda.empty_cache()
         hypotheses = []
@@ -170,14 +170,14 @@ def _positions_in_memory(models: Sequence[Transformer], device: torch.device) ->
     return max(CPU_BATCH_POSITIONS, int(_SHARE_OF_MEMORY * memory) // bytes_per_position)
 
 
-def _check_that_halves_may_fit(error: RuntimeError, rows: Rows) -> None:
-    """Raise `error` unless memory of a GPU ran out; raise RunError if it ran out with a single sentence."""
+def _check_that_halves_may_fit(error: RuntimeError, rows: Rows, remedy: str = "") -> None:
+    """Raise `error` unless memory of a GPU ran out; raise RunError, with `remedy`, if a single sentence needs more."""
     if not is_out_of_memory(error):
         raise error
     if len(rows) == 1:
         raise RunError(
             f"memory of the GPU ran out with a sentence of {len(rows[0])} tokens; stop other programs that use this "
-            "GPU, lower search.beam_size, or translate on the CPU (--device cpu)"
+            f"GPU, {remedy}use the CPU (--device cpu)"
         ) from error
 
 

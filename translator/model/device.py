@@ -95,7 +95,7 @@ def is_out_of_memory(error: BaseException | None) -> bool:
 
 @contextlib.contextmanager
 def model_must_fit(remedy: str) -> Iterator[None]:
-    """Raise RunError, which ends in `remedy`, if memory of a GPU runs out in the block, which puts a model there."""
+    """Turn a lack of GPU memory in the block, which loads a model, into a RunError that ends in `remedy`."""
     try:
         yield
     except RuntimeError as error:

@@ -10,7 +10,7 @@ import tempfile
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure, get_error_handler
@@ -125,8 +125,8 @@ def _exit_code(failures: Mapping[int, ProcessFailure], processes: int) -> int:
 
 
 @contextlib.contextmanager
-def reported_by_rank() -> Iterator[None]:
-    """In a rank of several, report an error of the block and end the process; elsewhere do nothing.
+def errors_end_the_rank() -> Iterator[None]:
+    """In a process that an elastic launcher started, report an error of the block and end the process.
 
     `launch` prints the error once, for all its ranks. A rank of the user's own `torchrun` prints it itself.
     """
@@ -135,28 +135,40 @@ def reported_by_rank() -> Iterator[None]:
         return
     try:
         yield
-    except (Interrupted, TranslatorError) as error:
-        if _LAUNCHED not in os.environ:
-            print_error(f"translator: {printable(str(error))}")
-        # A killed rank is the cause itself. The launcher does not see that a rank is silent.
-        elif isinstance(error, SilentProcessError) or not isinstance(error, Interrupted | LostProcessError):
-            get_error_handler().record_exception(error)
-        _end_process(error.exit_code if isinstance(error, Interrupted) else 2)
-    except Exception:  # noqa: BLE001 - a bug: the traceback is all that the interpreter would do too
-        traceback.print_exc()
-        _end_process(1)
+    except Interrupted as error:
+        _end_rank(error, error.exit_code)
+    except TranslatorError as error:
+        _end_rank(error, 2)
+    except Exception as error:  # noqa: BLE001 - a bug: its traceback is printed, and 1 is the exit code of Python
+        _end_rank(error, 1)
 
 
-def _end_process(code: int) -> None:
-    """End this process without Python's own steps at the end, in which a failed rank may abort.
+def _end_rank(error: BaseException, code: int) -> NoReturn:
+    """Report `error`, and end this process without Python's own steps at the end, in which it may abort.
 
     A thread of Gloo may still hold a tensor of the last exchange. It needs the interpreter to release it, and one that
     has ended makes it call `std::terminate` (https://github.com/pytorch/pytorch/issues/190489).
     """
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError):  # a full disk, or a closed pipe
-            stream.flush()
-    os._exit(code)
+    # When a rank has ended, the launcher sends a signal to the others, which may be here too.
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    try:
+        _report(error)
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:  # whatever the report meets: a full disk, a closed pipe
+        os._exit(code)
+
+
+def _report(error: BaseException) -> None:
+    """Give `error` to the launcher or, if that is not `launch`, print it; a bug is printed with its traceback."""
+    if not isinstance(error, Interrupted | TranslatorError):
+        traceback.print_exception(error)
+    elif _LAUNCHED not in os.environ:
+        print_error(f"translator: {printable(str(error))}")
+    # A killed rank is the cause itself. The launcher does not see that a rank is silent.
+    elif isinstance(error, SilentProcessError) or not isinstance(error, Interrupted | LostProcessError):
+        get_error_handler().record_exception(error)
 
 
 def stop_with_launcher() -> None:

@@ -120,7 +120,7 @@ def _train_and_evaluate(
         }
     )
     vocabularies = (data.subword.source.vocabulary_size, data.subword.target.vocabulary_size)
-    with model_must_fit("make the model smaller (model.d_model, model.encoder_layers, model.decoder_layers)"):
+    with model_must_fit("train on the CPU (run.device=cpu), or a smaller model in a new run (model.d_model)"):
         updater = Updater(config, vocabularies, device, choices, distributed)
         trainer = Trainer(config, run, data, updater, distributed, stop)
     was_finished = trainer.finished is not None
