@@ -10,6 +10,7 @@ import random
 import shutil
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -36,24 +37,24 @@ _ENDLESS: Final = 1_000_000
 
 
 @dataclass(frozen=True)
-class Contestant:
+class Contestant(ABC):
     """One toolkit; its output is in `folder`, the text of the contest in `text`."""
 
     plan: Plan
     text: Path
     folder: Path
 
+    @abstractmethod
     def train(self) -> dict[str, Any]:
         """Train for the minutes of the plan; raise RunError if the command failed.
 
         Returns:
             `seconds`, `steps`, real `target_tokens`, the number of `weights`, and `candidates`: names of checkpoints.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def translate(self, checkpoint: str, penalty: float, split: str, output: Path) -> None:
         """Translate `choice` or `test` with the plan's beam into `output`, line by line; errors as `train`."""
-        raise NotImplementedError
 
     def run(self, command: Sequence[str], log: str = "log.txt") -> None:
         run_command(command, self.folder / log, self.plan.cores)
@@ -128,9 +129,9 @@ class Peer(Contestant):
         candidates = ["averaged", *(path.name for path in reversed(last_checkpoints))]
         return {**result, "weights": count_weights(files[-1]), "candidates": candidates}
 
+    @abstractmethod
     def train_into(self, folder: Path, seconds: float) -> None:
         """Train for `seconds`, with checkpoints `model/step_N` and numbers in `result.json` in `folder`."""
-        raise NotImplementedError
 
 
 class Eole(Peer):

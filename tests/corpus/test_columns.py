@@ -147,6 +147,16 @@ def test_a_quotation_mark_without_end_is_named(tmp_path: Path) -> None:
     assert message.endswith("; the quotation mark opened on line 102 has no end")
 
 
+def test_quotation_marks_without_end_cost_a_hundred_lines_each_and_are_noted_once(tmp_path: Path) -> None:
+    rows = ["House.,خانه.\n"] * 25_000
+    rows[1000] = rows[9000] = '"House.,خانه.\n'
+    notes: list[str] = []
+    table = one_file(tmp_path / "x.csv", "".join(rows).encode())
+    lines_of_bad_rows = [pair.line for pair in read_pairs(table, note=notes.append) if pair.defect == "bad_row"]
+    assert lines_of_bad_rows == [*range(1001, 1101), *range(9001, 9101)]
+    assert notes == [f"{tmp_path}/x.csv: the quotation mark opened on line 1001 has no end"]
+
+
 def test_a_broken_row_of_csv_joins_no_two_pairs(tmp_path: Path) -> None:
     content = 'a,b\n"c,d\ne"x,f\ng,h"\n"i",j\nk,"l"\n'
     pairs = list(read_pairs(one_file(tmp_path / "text.csv", content.encode())))
