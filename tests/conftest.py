@@ -5,15 +5,13 @@ import multiprocessing
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from toy import letters, write_pairs
 
+from tests.support.tiny_recipe import Recipe, draw_nothing, write_recipe
 from translator.config import Config, parse_config
 from translator.run.logging import warn_once
 
@@ -25,27 +23,6 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 
 # Two threads of one process fight for the cores with the next process, and our tensors here are tiny.
 torch.set_num_threads(1)
-
-Recipe = Callable[..., Config]
-
-TINY = """
-run: {{directory: "{folder}/run", seed: 1, device: cpu, threads: 1}}
-corpus:
-  sources: [{{name: toy, path: "{folder}/toy.tsv"}}]
-  filters: {{min_target_script: null, max_untranslated: null}}
-  split: {{validation: 20, test: 20}}
-  prepared_directory: "{folder}/prepared"
-subword: {{model_type: char, vocabulary_size: 60}}
-batching: {{tokens_per_batch: 200, max_length: 40}}
-model:
-  {{d_model: 16, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: 32, dropout: 0.1, max_positions: 64}}
-training:
-  {{precision: float32, max_steps: 12, warmup_steps: 4, log_every: 3, validate_every: 6, validation_sentences: 8,
-   checkpoint_every: 4}}
-search: {{method: greedy}}
-evaluation: {{bootstrap_samples: 40}}
-"""
-
 
 DEAREST = (
     "test_promises.py",
@@ -101,21 +78,6 @@ def ready_workers() -> Iterator[None]:
         yield
 
 
-def draw_nothing(patch: pytest.MonkeyPatch) -> None:
-    """Draw no attention in this process; runs in processes of their own do."""
-    patch.setattr("translator.training.monitor.attention_figure", lambda *_: np.zeros((1, 1, 3), np.uint8))
-
-
-def compare_with_few_draws(patch: pytest.MonkeyPatch) -> None:
-    """Test differences of scores with 40 draws, not 10,000."""
-    from translator.evaluation.resampling import resample  # few tests need what it imports
-
-    def with_few_draws(systems: Any, metric: Any, references: Any, kind: Any, draws: int) -> Any:
-        return resample(systems, metric, references, kind, 40)
-
-    patch.setattr("translator.evaluation.significance.resample", with_few_draws)
-
-
 @pytest.fixture
 def tiny_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A recipe file for a copy task of 200 words that trains in half a second."""
@@ -123,17 +85,10 @@ def tiny_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_recipe(tmp_path)
 
 
-def write_recipe(folder: Path) -> Path:
-    write_pairs(folder / "toy.tsv", [(word, word) for word in letters(200, seed=1)])
-    recipe = folder / "tiny.yaml"
-    recipe.write_text(TINY.format(folder=folder), encoding="utf-8")
-    return recipe
-
-
 @pytest.fixture(scope="session")
 def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the tiny recipe, its corpus, its prepared data and its finished run; to be read only."""
-    from tiny_runs import run  # few tests need what it imports
+    from tests.support.tiny_runs import run  # few tests need what it imports
 
     folder = tmp_path_factory.mktemp("trained")
     config = parse_config(write_recipe(folder).read_text(encoding="utf-8"), "tiny.yaml")
@@ -146,7 +101,7 @@ def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def random_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run folder of the tiny recipe with random weights; to be read only."""
-    from untrained import untrained_run
+    from tests.support.untrained import untrained_run
 
     recipe = write_recipe(tmp_path_factory.mktemp("random"))
     return untrained_run(parse_config(recipe.read_text(encoding="utf-8"), "tiny.yaml")).path

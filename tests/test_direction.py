@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
-from tiny_runs import run
-from toy import letters, write_pairs
 
+from tests.support.tiny_runs import run
+from tests.support.toy import letters, write_pairs
 from translator.cli import main
 from translator.config import Config, parse_config
 from translator.data import DataHandler, DataPosition

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from doc_examples import PAGES, ROOT, blocks, commands
 
 from book.cli_reference import cli_page, verbs_of
 from book.config_reference import config_page
+from tests.support.doc_examples import PAGES, ROOT, blocks, commands
 from translator.cli import parser
 from translator.cli.arguments import repeat_set
 from translator.config import parse_config

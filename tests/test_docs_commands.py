@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from conftest import compare_with_few_draws, draw_nothing
-from doc_examples import PAGES, ROOT, commands
 
+from tests.support.doc_examples import PAGES, ROOT, commands
+from tests.support.tiny_recipe import compare_with_few_draws, draw_nothing
 from translator.cli import main
 
 ELSEWHERE = {"bench", "check", "docs", "download", "serve", "tensorboard", "test"}

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 import torch
-from doc_examples import PAGES, ROOT, CloseNumbers, blocks, run_examples
-from small_model import small_batch, small_model
-from untrained import untrained_run
 
+from tests.support.doc_examples import PAGES, ROOT, CloseNumbers, blocks, run_examples
+from tests.support.small_model import small_batch, small_model
+from tests.support.untrained import untrained_run
 from translator.config import load_config
 
 CODE = [(page, line, code) for page in PAGES for line, code in blocks(page, "python")]

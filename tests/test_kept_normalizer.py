@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from checkpoint.small_checkpoints import change_state
-from tiny_runs import run
 
+from tests.support.small_checkpoints import change_state
+from tests.support.tiny_runs import run
 from translator.checkpoint.state import steps_saved
 from translator.corpus.normalizer import CURRENT_RULES, NORMALIZER_VERSION
 from translator.corpus.normalizer_file import normalizer_for, read_rules

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import draw_nothing
 
+from tests.support.tiny_recipe import draw_nothing
 from translator.cli import main
 
 NOTEBOOK = Path(__file__).parents[1] / "notebooks" / "mizan_on_a_free_gpu.ipynb"

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import pytest
 import torch
-from small_model import small_batch, small_model
 from torch import Tensor, nn
 
+from tests.support.small_model import small_batch, small_model
 from translator.config import ModelConfig, SearchConfig
 from translator.data import collate_rows
 from translator.masks import Masks, one_sentence_a_row

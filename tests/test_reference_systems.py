@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from small_model import SMALL, small_batch, small_model
 from torch import Tensor, nn
 
+from tests.support.small_model import SMALL, small_batch, small_model
 from translator.config import Config, ModelConfig, SearchConfig, parse_config
 from translator.data import DataHandler, DataPosition, collate_source
 from translator.masks import MaskGenerator, Masks, one_sentence_a_row

@@ -4,9 +4,9 @@ import operator
 from pathlib import Path
 
 import pytest
-from conftest import draw_nothing
-from toy import letters, write_pairs
 
+from tests.support.tiny_recipe import draw_nothing
+from tests.support.toy import letters, write_pairs
 from translator.cli import main
 
 RECIPE = """

@@ -11,8 +11,8 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import pytest
-from conftest import draw_nothing, write_recipe
 
+from tests.support.tiny_recipe import draw_nothing, write_recipe
 from translator.config import parse_config
 
 ROOT = Path(__file__).parents[1]
@@ -67,7 +67,7 @@ def test_each_stop_names_a_function(heading: str) -> None:
 
 
 def test_training_passes_the_stops_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tiny_runs import run
+    from tests.support.tiny_runs import run
 
     draw_nothing(monkeypatch)
     config = parse_config(write_recipe(tmp_path).read_text(encoding="utf-8"), "tiny.yaml")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import Recipe
 
 from bench.learners import NAMES, OURS, answers, build_learner, marian_is_installed, our_batches
 from bench.options import ratios
 from bench.processes import run_command
+from tests.support.tiny_recipe import Recipe
 from translator.data import DataHandler, collate_rows
 from translator.errors import Interrupted, RunError
 from translator.special_tokens import PAD

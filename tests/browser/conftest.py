@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser.chromium import CHROMIUM, Browser, Visitor
-from tiny_runs import run
 
+from tests.support.chromium import CHROMIUM, Browser, Visitor
+from tests.support.tiny_runs import run
 from translator.config import parse_config
 
 ROOT = Path(__file__).parents[2]

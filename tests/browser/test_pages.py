@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from browser.chromium import Visitor
+
+from tests.support.chromium import Visitor
 
 pytestmark = pytest.mark.browser
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from browser.chromium import Browser, Visitor
-from echo_model import Echo, Words, echo
-from serve.stand_ins import served
 from torch import Tensor
 
+from tests.support.chromium import Browser, Visitor
+from tests.support.echo_model import Echo, Words, echo
+from tests.support.serve_stand_ins import served
 from translator.config import SearchConfig
 from translator.inference.translator import Translator
 from translator.model import AttentionWeights

@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-from browser.chromium import Visitor
-from doc_examples import ROOT, build_site
+
+from tests.support.chromium import Visitor
+from tests.support.doc_examples import ROOT, build_site
 
 
 @pytest.fixture(scope="module")

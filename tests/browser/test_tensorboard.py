@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser.chromium import PATIENCE, Visitor
+
+from tests.support.chromium import PATIENCE, Visitor
 
 pytestmark = pytest.mark.browser
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from checkpoint.small_checkpoints import save, small_model
-from untrained import untrained_run
 
+from tests.support.small_checkpoints import save, small_model
+from tests.support.untrained import untrained_run
 from translator.checkpoint.averaging import average_checkpoints, average_run
 from translator.checkpoint.files import load_checkpoint, load_model
 from translator.checkpoint.recovery import newest_whole

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from checkpoint.small_checkpoints import HARMS, SMALL, damage, save, small_model, small_state
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.small_checkpoints import HARMS, SMALL, damage, save, small_model, small_state
 from translator.checkpoint.files import load_checkpoint, load_model, restore_weights, write_checkpoint
 from translator.checkpoint.retention import mark_best
 from translator.checkpoint.state import DamagedCheckpointError, find_checkpoint, pin_checkpoint

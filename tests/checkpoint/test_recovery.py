@@ -4,8 +4,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from checkpoint.small_checkpoints import HARMS, damage, named, save
 
+from tests.support.small_checkpoints import HARMS, damage, named, save
 from translator.checkpoint.recovery import newest_whole, repair
 from translator.checkpoint.retention import mark_best
 from translator.checkpoint.state import find_checkpoint, steps_saved

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from checkpoint.small_checkpoints import HARMS, damage, named, save, small_state
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.small_checkpoints import HARMS, damage, named, save, small_state
 from translator.checkpoint.files import load_checkpoint
 from translator.checkpoint.retention import mark_best, remove_old_checkpoints
 from translator.checkpoint.state import step_folder, steps_saved

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 import torch
-from checkpoint.small_checkpoints import MISSING, change_state, put, save
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.small_checkpoints import MISSING, change_state, put, save
 from translator.checkpoint.files import load_model
 from translator.checkpoint.recovery import repair
 from translator.checkpoint.state import CheckpointState, DamagedCheckpointError, pin_checkpoint, read_state, steps_saved

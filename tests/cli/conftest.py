@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli.derived_runs import recipe, sentences, with_translations
-from conftest import compare_with_few_draws, draw_nothing
-from toy import write_pairs
-from untrained import untrained_run
+
+from tests.support.derived_runs import recipe, sentences, with_translations
+from tests.support.tiny_recipe import compare_with_few_draws, draw_nothing
+from tests.support.toy import write_pairs
+from tests.support.untrained import untrained_run
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from cli.derived_runs import config_of, read_lines, recipe, sentences, to_persian, write_lines
-from tiny_runs import run
 
+from tests.support.derived_runs import config_of, read_lines, recipe, sentences, to_persian, write_lines
+from tests.support.tiny_runs import run
 from translator.cli import main
 from translator.corpus.derived import write_synthetic
 from translator.data import DataHandler

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from translated_sets import evaluated_run, translated
 
+from tests.support.translated_sets import evaluated_run, translated
 from translator.cli import main
 
 REFERENCES = ["در باز است.", "او می‌خواند.", "هوا سرد است."]

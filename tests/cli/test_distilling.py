@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from cli.derived_runs import RECIPE, config_of, read_lines, sentences, write_lines
 
+from tests.support.derived_runs import RECIPE, config_of, read_lines, sentences, write_lines
 from translator.checkpoint.state import find_checkpoint, read_state
 from translator.cli import main
 from translator.corpus.derived import corpus_of_run, write_best

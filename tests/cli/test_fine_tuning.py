@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from cli.derived_runs import SHORT, config_of, recipe, with_translations
-from toy import write_pairs
-from untrained import untrained_run
 
+from tests.support.derived_runs import SHORT, config_of, recipe, with_translations
+from tests.support.toy import write_pairs
+from tests.support.untrained import untrained_run
 from translator.cli import main
 from translator.cli.arguments import Verb
 from translator.config import Config, SourceConfig, load_config

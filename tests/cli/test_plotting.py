@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from conftest import write_recipe
-from untrained import untrained_run
 
+from tests.support.tiny_recipe import write_recipe
+from tests.support.untrained import untrained_run
 from translator.cli import main
 from translator.config import parse_config
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import httpx2
 import pytest
-from untrained import untrained_run
 
+from tests.support.untrained import untrained_run
 from translator.cli import main, translating
 
 

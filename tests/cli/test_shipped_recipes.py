@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from cli.complaints import complaint
 
+from tests.support.complaints import complaint
 from translator.cli import main
 from translator.config import load_config
 from translator.config.writing import schema_text

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from untrained import untrained_run
 
+from tests.support.untrained import untrained_run
 from translator import Translator
 from translator.cli import main
 from translator.inference.translation import Translation

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus.corpora import PACKERS, PAIRS, complaint, folder_of, one_file
 
+from tests.support.corpora import PACKERS, PAIRS, complaint, folder_of, one_file
 from translator.config import CorpusConfig, SourceConfig
 from translator.corpus.columns import SideColumns, usual_columns
 from translator.corpus.fingerprint import corpus_fingerprint

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
-from corpus.corpora import contents, zip_bytes
 
+from tests.support.corpora import contents, zip_bytes
 from translator.config import NormalizationConfig, SourceConfig
 from translator.corpus import download
 from translator.corpus.download import download_dataset

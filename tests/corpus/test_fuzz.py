@@ -17,8 +17,19 @@ from unittest import mock
 
 import pytest
 import zstandard
-from corpus.corpora import LAYOUTS, PACKERS, Rows, contents, folder_of, one_file, one_line, tsv, two_files, zip_bytes
 
+from tests.support.corpora import (
+    LAYOUTS,
+    PACKERS,
+    Rows,
+    contents,
+    folder_of,
+    one_file,
+    one_line,
+    tsv,
+    two_files,
+    zip_bytes,
+)
 from translator.config import CorpusConfig, SourceConfig
 from translator.corpus.lines import Pair
 from translator.corpus.prepare import prepare_corpus

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus.corpora import tsv
 from hypothesis import given
 from hypothesis import strategies as st
-from toy import write_pairs
 
+from tests.support.corpora import tsv
+from tests.support.toy import write_pairs
 from translator.config import CorpusConfig, FilterConfig, NormalizationConfig, SplitConfig, parse_config
 from translator.corpus.held_out import (
     HeldOutSet,

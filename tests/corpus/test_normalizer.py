@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from doc_examples import ROOT, blocks
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from tests.support.doc_examples import ROOT, blocks
 from translator.config import NormalizationConfig, SourceConfig
 from translator.corpus.characters import CharacterTable
 from translator.corpus.fingerprint import PREPARE_VERSION

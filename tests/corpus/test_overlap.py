@@ -4,10 +4,10 @@ import random
 from pathlib import Path
 
 import pytest
-from corpus.corpora import Rows, one_file, tsv
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.corpora import Rows, one_file, tsv
 from translator.config import NormalizationConfig
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.overlap import EXAMPLES, Found, Overlap, find_overlap, format_overlap

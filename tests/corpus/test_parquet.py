@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus.corpora import PACKERS, PAIRS, complaint, one_file, zip_bytes
 
+from tests.support.corpora import PACKERS, PAIRS, complaint, one_file, zip_bytes
 from translator.config import SourceConfig
 from translator.corpus.lines import Pair
 from translator.corpus.reading import read_pairs

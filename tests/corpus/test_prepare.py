@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus.corpora import Rows, contents, tsv
 
+from tests.support.corpora import Rows, contents, tsv
 from translator.config import CorpusConfig, SourceConfig
 from translator.corpus import candidates, cleaning, fingerprint, prepare
 from translator.corpus.candidates import Candidates, collect_candidates

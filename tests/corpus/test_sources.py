@@ -8,7 +8,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from corpus.corpora import (
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.corpora import (
     ENGLISH,
     LAYOUTS,
     PACKERS,
@@ -23,9 +26,6 @@ from corpus.corpora import (
     two_files,
     zip_bytes,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from translator.config import SourceConfig
 from translator.corpus.lines import Pair
 from translator.corpus.reading import read_pairs

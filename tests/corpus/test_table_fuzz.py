@@ -17,8 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from corpus.corpora import PACKERS, Rows, one_line
-
+from tests.support.corpora import PACKERS, Rows, one_line
 from translator.config import SourceConfig
 from translator.corpus.lines import Pair
 from translator.corpus.reading import read_pairs

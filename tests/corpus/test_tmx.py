@@ -5,8 +5,8 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from corpus.corpora import complaint, folder_of, one_file
 
+from tests.support.corpora import complaint, folder_of, one_file
 from translator.corpus.lines import Pair
 from translator.corpus.reading import read_pairs
 

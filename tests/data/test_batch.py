@@ -5,8 +5,8 @@ import itertools
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from small_model import random_pairs, rows_of
 
+from tests.support.small_model import random_pairs, rows_of
 from translator.data import Batch, collate_rows, collate_source
 from translator.special_tokens import EOS, PAD, SOS
 

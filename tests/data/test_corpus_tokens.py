@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus.corpora import contents
-from subword.sentences import ENGLISH, PERSIAN, unigram
-from toy import write_pairs
 
+from tests.support.corpora import contents
+from tests.support.sentences import ENGLISH, PERSIAN, unigram
+from tests.support.toy import write_pairs
 from translator.config import CorpusConfig, NormalizationConfig, SourceConfig, SplitConfig
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.prepare import prepare_corpus

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from data.conftest import SamplingRecipe, two_sources
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.support.sampling_recipe import SamplingRecipe, two_sources
 from translator.config import Config
 from translator.corpus.prepared_corpus import Side
 from translator.data import Batch, DataHandler, DataPosition

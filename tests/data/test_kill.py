@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus.corpora import contents
-from faults import Faults, Killed
-from toy import letters, write_pairs
 
+from tests.support.corpora import contents
+from tests.support.faults import Faults, Killed
+from tests.support.toy import letters, write_pairs
 from translator.data import DataHandler
 
 

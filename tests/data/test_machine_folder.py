@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from data.conftest import SamplingRecipe
 
+from tests.support.sampling_recipe import SamplingRecipe
 from translator.data import DataHandler, DataPosition, mapped_numbers, packing
 from translator.data.batch import StepBatches
 from translator.data.epoch_sampling import EpochSampler

@@ -4,8 +4,8 @@ import dataclasses
 import re
 
 import pytest
-from html_page import BIDI_CONTROLS, Page, harmless
 
+from tests.support.html_page import BIDI_CONTROLS, Page, harmless
 from translator.corpus.preparation_counts import MEANINGS, RULES, CorpusReport, Example, SourceReport, TestSetReport
 from translator.data.mixture import MixtureRow
 from translator.data.preparation_report import LengthReport, PreparationReport, SubwordTable

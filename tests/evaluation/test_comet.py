@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_runs import run as train
 
+from tests.support.tiny_runs import run as train
 from translator.errors import InputError
 from translator.evaluation import evaluate_run, saved_scores
 from translator.evaluation.comet import comet_lacks, comet_score

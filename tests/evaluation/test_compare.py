@@ -7,8 +7,8 @@ import pytest
 import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from translated_sets import HOSTILE, translated
 
+from tests.support.translated_sets import HOSTILE, translated
 from translator.errors import InputError
 from translator.evaluation.compare import SentenceComparison, check_same_test_set, compare_systems
 from translator.evaluation.results import ScoredSet

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from translated_sets import HOSTILE, hostile_sets, model_score, translated
 
+from tests.support.translated_sets import HOSTILE, hostile_sets, model_score, translated
 from translator.evaluation.diagnosis import diagnose
 from translator.evaluation.mistakes.checks import CHECKS
 from translator.evaluation.results import ScoredSet

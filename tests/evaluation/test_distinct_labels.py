@@ -1,8 +1,8 @@
 """Labels tell systems apart by run, checkpoint, search and number, and are no longer than needed."""
 
 import pytest
-from translated_sets import translated
 
+from tests.support.translated_sets import translated
 from translator.evaluation.results import distinct_labels
 
 

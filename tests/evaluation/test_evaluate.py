@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 import sacrebleu
-from tiny_runs import run as train
-from tiny_runs import tiny_config
-from toy import letters, write_pairs
-from untrained import add_checkpoint, untrained_run
 
+from tests.support.tiny_runs import run as train
+from tests.support.tiny_runs import tiny_config
+from tests.support.toy import letters, write_pairs
+from tests.support.untrained import add_checkpoint, untrained_run
 from translator import Translator
 from translator.checkpoint.averaging import average_run
 from translator.checkpoint.files import load_checkpoint

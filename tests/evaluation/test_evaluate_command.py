@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from untrained import untrained_run
 
+from tests.support.untrained import untrained_run
 from translator.cli import main
 from translator.evaluation import saved_scores
 from translator.run.folder import RunFolder

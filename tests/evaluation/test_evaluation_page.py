@@ -5,11 +5,11 @@ import hashlib
 import re
 
 import pytest
-from html_page import BIDI_CONTROLS, Page, harmless
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from translated_sets import scored
 
+from tests.support.html_page import BIDI_CONTROLS, Page, harmless
+from tests.support.translated_sets import scored
 from translator.evaluation import evaluation_page as module
 from translator.evaluation.compare import compare_systems
 from translator.evaluation.diagnosis import diagnose

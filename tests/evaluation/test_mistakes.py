@@ -3,8 +3,8 @@
 import math
 
 import pytest
-from translated_sets import model_score, translated
 
+from tests.support.translated_sets import model_score, translated
 from translator.evaluation.diagnosis import diagnose
 from translator.evaluation.mistakes.half_spaces import compare_half_spaces
 from translator.evaluation.results import ModelScore

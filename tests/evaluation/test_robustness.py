@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 import sacrebleu
-from echo_model import echo
 from hypothesis import given
 from hypothesis import strategies as st
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from tiny_runs import tiny_config
-from translated_sets import translated
-from untrained import untrained_run
 
+from tests.support.echo_model import echo
+from tests.support.tiny_runs import tiny_config
+from tests.support.translated_sets import translated
+from tests.support.untrained import untrained_run
 from translator.cli import main
 from translator.evaluation import Evaluation, evaluate_run
 from translator.evaluation.robustness import WAYS, chrf_of, counts_for_chrf, measure_robustness

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from translated_sets import translated
 
+from tests.support.translated_sets import translated
 from translator.config import MetricName
 from translator.evaluation.compare import compare_systems
 from translator.evaluation.significance import PairedTest

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from translated_sets import evaluated_run, translated
 
+from tests.support.translated_sets import evaluated_run, translated
 from translator.config.corpus_section import ENGLISH, PERSIAN
 from translator.errors import InputError, RunError, TranslatorError
 from translator.evaluation.compare import compare_systems

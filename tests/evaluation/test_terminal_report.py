@@ -1,8 +1,8 @@
 """The lines for a terminal show the scores, findings and differences that a reader looks for."""
 
 import pytest
-from translated_sets import scored, translated
 
+from tests.support.translated_sets import scored, translated
 from translator.config import NormalizationConfig
 from translator.evaluation.compare import compare_systems
 from translator.evaluation.diagnosis import diagnose

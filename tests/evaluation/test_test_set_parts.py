@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import sacrebleu
-from translated_sets import translated
 
+from tests.support.translated_sets import translated
 from translator.evaluation.test_set_parts import Part, score_parts
 
 SOURCES = ["one", "a b c d e", "a b c d e f", "w " * 41, "q " * 40]

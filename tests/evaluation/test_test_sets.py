@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy import write_pairs
-from untrained import untrained_run
 
+from tests.support.toy import write_pairs
+from tests.support.untrained import untrained_run
 from translator.config import NormalizationConfig
 from translator.corpus.held_out import HeldOutSet, write_held_out
 from translator.corpus.normalizer import Normalizer

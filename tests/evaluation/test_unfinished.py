@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from translated_sets import model_score
 
+from tests.support.translated_sets import model_score
 from translator.errors import RunError
 from translator.evaluation import unfinished as module
 from translator.evaluation.results import ModelScore

@@ -4,8 +4,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from export.stand_ins import POST, sample_pairs, small_run, taught
 
+from tests.support.export_stand_ins import POST, sample_pairs, small_run, taught
 from translator.config import SubwordConfig
 from translator.model import Transformer
 from translator.run.folder import RunFolder

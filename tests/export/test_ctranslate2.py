@@ -9,8 +9,8 @@ from unittest.mock import Mock
 
 import pytest
 import torch
-from export.stand_ins import POST, SMALL, sample_rows, stand_in, taught
 
+from tests.support.export_stand_ins import POST, SMALL, sample_rows, stand_in, taught
 from translator.config import SearchConfig
 from translator.errors import ConfigError, InputError
 from translator.inference.ctranslate2 import Ctranslate2Searcher

@@ -10,10 +10,10 @@ from unittest.mock import Mock
 
 import ctranslate2
 import pytest
-from cli.complaints import complaint
-from export.stand_ins import TEXTS
-from model.gpu_stand_ins import use_system
 
+from tests.support.complaints import complaint
+from tests.support.export_stand_ins import TEXTS
+from tests.support.gpu_stand_ins import use_system
 from translator import Translator
 from translator.errors import ConfigError, RunError
 from translator.export.package import export_run

@@ -11,8 +11,8 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from export.stand_ins import TEXTS, small_run
 
+from tests.support.export_stand_ins import TEXTS, small_run
 from translator import Translator
 from translator.checkpoint.retention import mark_best
 from translator.checkpoint.state import PinnedCheckpoint, pin_checkpoint

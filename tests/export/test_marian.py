@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import pytest
 import torch
-from export.stand_ins import POST, sample_pairs, sample_rows, stand_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.export_stand_ins import POST, sample_pairs, sample_rows, stand_in
 from translator.config import ModelConfig, SearchConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN
 from translator.data import collate_source

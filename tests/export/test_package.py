@@ -11,8 +11,8 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from export.stand_ins import small_run
 
+from tests.support.export_stand_ins import small_run
 from translator import Translator
 from translator.corpus.normalizer_file import read_rules, rules_of_run
 from translator.errors import CheckpointError, InputError, RunError, StorageError

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loud_translator import ENVIRONMENT, STOPPABLE, loud
 
+from tests.support.loud_translator import ENVIRONMENT, STOPPABLE, loud
 from translator.errors import CorpusError, InputError, Interrupted, StorageError
 from translator.inference.file_translation import translate_file
 from translator.inference.line_reader import FILE, Chunk, read_lines

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import pytest
-from echo_model import Words, echo
 
+from tests.support.echo_model import Words, echo
 from translator.inference.latin_words import with_source_spelling
 
 

@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inference.pipes import pipe_with
 
+from tests.support.pipes import pipe_with
 from translator.errors import InputError
 from translator.inference import line_reader
 from translator.inference.line_reader import Chunk, Pace, joined_chunks, read_lines

@@ -6,8 +6,8 @@ import signal
 from functools import partial
 
 import pytest
-from loud_translator import loud
 
+from tests.support.loud_translator import loud
 from translator.errors import RunError, StorageError
 from translator.inference import line_translation
 from translator.inference.line_reader import Chunk

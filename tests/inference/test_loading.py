@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import torch
 import yaml
-from conftest import write_recipe
-from model.gpu_stand_ins import CUDA_13, use_system, use_torch
-from small_model import small_model
-from untrained import add_checkpoint, untrained_run
 
+from tests.support.gpu_stand_ins import CUDA_13, use_system, use_torch
+from tests.support.small_model import small_model
+from tests.support.tiny_recipe import write_recipe
+from tests.support.untrained import add_checkpoint, untrained_run
 from translator import Translator
 from translator.config import SearchConfig, TrainingConfig, parse_config
 from translator.data import DataHandler

@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 
 import pytest
-from echo_model import Words
 
+from tests.support.echo_model import Words
 from translator.config import SearchConfig
 from translator.inference.loops import find_without_loops
 from translator.inference.searcher import Searcher

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from echo_model import GREEDY, Words, echo
 
+from tests.support.echo_model import GREEDY, Words, echo
 from translator.config import NormalizationConfig, SearchConfig
 from translator.corpus.normalizer import Normalizer
 from translator.inference.output_text import OutputWriter, without_second_ending

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from echo_model import echo
 
+from tests.support.echo_model import echo
 from translator import Translator
 from translator.config import SearchConfig
 from translator.errors import InputError

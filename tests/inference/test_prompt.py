@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loud_translator import ENVIRONMENT, STOPPABLE, loud
 
+from tests.support.loud_translator import ENVIRONMENT, STOPPABLE, loud
 from translator.inference.line_translation import Work
 from translator.inference.output_formats import OutputForm
 from translator.inference.prompt import translate_texts

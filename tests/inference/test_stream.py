@@ -11,9 +11,9 @@ import time
 from typing import Any
 
 import pytest
-from inference.pipes import pipe_with
-from loud_translator import ENVIRONMENT, STOPPABLE, loud
 
+from tests.support.loud_translator import ENVIRONMENT, STOPPABLE, loud
+from tests.support.pipes import pipe_with
 from translator.errors import InputError
 from translator.inference import line_translation
 from translator.inference.line_reader import FILE

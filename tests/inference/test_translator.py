@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from echo_model import GREEDY, Words, echo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.echo_model import GREEDY, Words, echo
 from translator import Translator
 from translator.config import SearchConfig
 from translator.errors import ConfigError, InputError

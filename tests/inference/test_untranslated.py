@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from echo_model import Words, echo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.echo_model import Words, echo
 from translator import Translator
 from translator.config import NormalizationConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN

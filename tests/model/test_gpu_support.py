@@ -8,8 +8,8 @@ from unittest.mock import Mock
 
 import pytest
 import torch
-from model.gpu_stand_ins import CUDA_12_6, CUDA_13, use_system, use_torch
 
+from tests.support.gpu_stand_ins import CUDA_12_6, CUDA_13, use_system, use_torch
 from translator.errors import ConfigError
 from translator.model import gpu_support
 from translator.model.device import choose_device, has_bf16

@@ -6,9 +6,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_model import small_batch, small_model
 from torch import Tensor
 
+from tests.support.small_model import small_batch, small_model
 from translator.model import Transformer
 from translator.model.cache import FIRST_CAPACITY
 from translator.model.inference_copy import prepare

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from untrained import untrained_run
 
+from tests.support.untrained import untrained_run
 from translator import Translator
 from translator.errors import InputError
 from translator.plots.attention import SentenceAttention, sentence_attention

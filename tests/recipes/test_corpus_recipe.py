@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from corpus.corpora import TABLE, one_file
-from doc_examples import ROOT
 
+from tests.support.corpora import TABLE, one_file
+from tests.support.doc_examples import ROOT
 from translator.config import Config, SourceConfig, load_config, parse_config
 from translator.data import DataHandler
 from translator.errors import ConfigError, SubwordError

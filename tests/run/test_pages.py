@@ -3,11 +3,11 @@
 import unicodedata
 
 import pytest
-from html_page import BIDI_CONTROLS, Page
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 
+from tests.support.html_page import BIDI_CONTROLS, Page
 from translator.run import pages
 from translator.run.pages import visible
 

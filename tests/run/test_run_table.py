@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from untrained import untrained_run
 
+from tests.support.untrained import untrained_run
 from translator.checkpoint.files import load_checkpoint
 from translator.checkpoint.state import find_checkpoint
 from translator.errors import InputError, RunError

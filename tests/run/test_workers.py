@@ -17,8 +17,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
-from processes import is_running, wait_for
 
+from tests.support.processes import is_running, wait_for
 from translator.errors import StorageError
 from translator.run.workers import Neighbours, map_in_order
 
@@ -170,8 +170,7 @@ def run_script(folder: Path, *lines: str) -> subprocess.CompletedProcess[str]:
     """Run a script that may import from this file; it fails if it takes half a minute."""
     script = folder / "script.py"
     script.write_text("\n".join(lines), encoding="utf-8")
-    tests = Path(__file__).parents[1]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tests / "run"), str(tests), *sys.path])}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
     command = [sys.executable, str(script)]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
 

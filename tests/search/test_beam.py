@@ -3,9 +3,9 @@
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from search.known_model import PRODUCIBLE, KnownModel, ScriptedModel, assert_same_hypotheses, sources
-from search.settings import ALPHAS, NORMALIZATIONS, SEEDS, beam
 
+from tests.support.known_model import PRODUCIBLE, KnownModel, ScriptedModel, assert_same_hypotheses, sources
+from tests.support.search_settings import ALPHAS, NORMALIZATIONS, SEEDS, beam
 from translator.config import SearchConfig
 from translator.search.beam import beam_search
 from translator.search.hypothesis import Hypothesis

@@ -4,8 +4,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from search.known_model import KnownModel, assert_same_hypotheses, sources
 
+from tests.support.known_model import KnownModel, assert_same_hypotheses, sources
 from translator.config import SearchConfig
 from translator.search.beam import beam_search
 from translator.search.ensemble import Ensemble, log_mean_probabilities

@@ -3,9 +3,9 @@
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from search.known_model import KnownModel, ScriptedModel, assert_same_hypotheses, sources
-from search.settings import ALPHAS, SEEDS, beam
 
+from tests.support.known_model import KnownModel, ScriptedModel, assert_same_hypotheses, sources
+from tests.support.search_settings import ALPHAS, SEEDS, beam
 from translator.config import SearchConfig
 from translator.search.beam import beam_search
 from translator.search.greedy import greedy_search, likeliest_tokens

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from search.known_model import KnownModel, sources
-from search.settings import beam
 
+from tests.support.known_model import KnownModel, sources
+from tests.support.search_settings import beam
 from translator.search.beam import beam_search
 from translator.search.greedy import greedy_search
 from translator.special_tokens import EOS

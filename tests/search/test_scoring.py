@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from search.known_model import KnownModel, assert_same_hypotheses, sources
 
+from tests.support.known_model import KnownModel, assert_same_hypotheses, sources
 from translator.config import SearchConfig
 from translator.search import scoring
 from translator.search.scoring import score_targets

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 import torch
-from search.known_model import KnownModel, assert_same_hypotheses, sources
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from tests.support.known_model import KnownModel, assert_same_hypotheses, sources
 from translator.config import ModelConfig, SearchConfig
 from translator.errors import CheckpointError, TranslatorError
 from translator.model import Transformer

@@ -7,9 +7,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from search.known_model import KnownModel, sources
 from torch import Tensor
 
+from tests.support.known_model import KnownModel, sources
 from translator.config import SearchConfig
 from translator.search import token_sampling
 from translator.search.greedy import greedy_search

@@ -8,10 +8,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from search.known_model import KnownModel, assert_same_hypotheses, sources
-from search.settings import SEEDS
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from tests.support.known_model import KnownModel, assert_same_hypotheses, sources
+from tests.support.search_settings import SEEDS
 from translator.config import ModelConfig, SearchConfig
 from translator.model import Transformer
 from translator.search.beam import beam_search

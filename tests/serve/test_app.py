@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from echo_model import echo
-from serve.stand_ins import held
 from starlette.testclient import TestClient
 
+from tests.support.echo_model import echo
+from tests.support.serve_stand_ins import held
 from translator.config import SearchConfig
 from translator.errors import InputError
 from translator.serve import Limits, check_installed

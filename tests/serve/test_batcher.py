@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from serve.stand_ins import held
 
+from tests.support.serve_stand_ins import held
 from translator.errors import InputError
 from translator.serve.batcher import Batcher, Form, Line, LineTranslations, gather
 

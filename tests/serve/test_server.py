@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
-from echo_model import echo
-from serve.stand_ins import held, served
 
+from tests.support.echo_model import echo
+from tests.support.serve_stand_ins import held, served
 from translator.errors import InputError
 from translator.serve import Limits
 from translator.serve.listening import is_loopback, listening_socket, url

@@ -9,8 +9,8 @@ import pytest
 import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from subword.sentences import ENGLISH, PERSIAN, ZWNJ, pieces, unigram, vocabulary
 
+from tests.support.sentences import ENGLISH, PERSIAN, ZWNJ, pieces, unigram, vocabulary
 from translator.errors import SubwordError
 from translator.special_tokens import EOS, PAD, SOS, UNK
 from translator.subword import SubwordModel

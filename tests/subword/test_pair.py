@@ -4,8 +4,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from subword.sentences import make_corpus, unigram
 
+from tests.support.sentences import make_corpus, unigram
 from translator.errors import StorageError, SubwordError
 from translator.subword import SubwordPair, prepare_subword
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from subword.sentences import ENGLISH, PERSIAN, unigram
 
+from tests.support.sentences import ENGLISH, PERSIAN, unigram
 from translator.subword import SubwordModel
 from translator.subword.placeholders import PLACEHOLDERS, cut_out, cut_out_of_pair, hide, put_back
 

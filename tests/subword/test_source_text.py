@@ -1,8 +1,8 @@
 """The source text as a model sees it in a search: the order of its steps."""
 
 import pytest
-from subword.sentences import ENGLISH, unigram
 
+from tests.support.sentences import ENGLISH, unigram
 from translator.config import NormalizationConfig
 from translator.corpus.normalizer import Normalizer
 from translator.subword import SubwordModel, SubwordPair

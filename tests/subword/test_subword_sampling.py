@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from subword.sentences import ENGLISH, PERSIAN, unigram
 
+from tests.support.sentences import ENGLISH, PERSIAN, unigram
 from translator.special_tokens import EOS, PAD, SOS, UNK
 from translator.subword import SubwordModel, subword_sampling
 from translator.subword.subword_sampling import ScoredPiece, SubwordSampler

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from subword.sentences import PERSIAN, make_corpus, pieces, unigram, vocabulary
 
+from tests.support.sentences import PERSIAN, make_corpus, pieces, unigram, vocabulary
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.errors import CorpusError, StorageError, SubwordError
 from translator.subword import SubwordModel, uses_byte_fallback

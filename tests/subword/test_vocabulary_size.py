@@ -9,8 +9,8 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from subword.sentences import ENGLISH, PERSIAN, unigram
 
+from tests.support.sentences import ENGLISH, PERSIAN, unigram
 from translator.config import SubwordConfig
 from translator.subword import VocabularySizeError
 from translator.subword.training import train_model, training_texts

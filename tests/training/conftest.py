@@ -9,7 +9,7 @@ import pytest
 from translator.run.signals import StopRequest
 from translator.training.launching import launch
 
-MEMBER = Path(__file__).with_name("member.py")
+MEMBER = Path(__file__).parents[1] / "support" / "member.py"
 StartMembers = Callable[[Path, int, str], int]
 
 
@@ -18,7 +18,7 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment of a process that no launcher started."""
     for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"):
         monkeypatch.delenv(name, raising=False)
-    paths = [str(MEMBER.parents[1]), os.environ.get("PYTHONPATH", "")]
+    paths = [str(MEMBER.parents[2]), os.environ.get("PYTHONPATH", "")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in paths if path))
 
 

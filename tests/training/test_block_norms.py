@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from small_model import small_model
 
+from tests.support.small_model import small_model
 from translator.training.block_norms import block_norms
 
 LAYERS = {"encoder.layers.0", "encoder.layers.1", "decoder.layers.0", "decoder.layers.1"}

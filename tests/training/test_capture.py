@@ -11,11 +11,11 @@ from typing import ClassVar
 
 import pytest
 import torch
-from conftest import Recipe
-from small_model import random_pairs, rows_of, small_model
-from tiny_runs import assert_same_bits, final, run
 from torch import Tensor
 
+from tests.support.small_model import random_pairs, rows_of, small_model
+from tests.support.tiny_recipe import Recipe
+from tests.support.tiny_runs import assert_same_bits, final, run
 from translator.checkpoint.state import find_checkpoint
 from translator.config import Config
 from translator.data import Batch, DataPosition, StepBatches

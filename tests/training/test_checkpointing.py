@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from checkpoint.small_checkpoints import MISSING, change_state, damage, named, put
-from faults import Faults, Killed, Kind
 from safetensors import SafetensorError
-from tiny_runs import assert_same_bits
-from training.small_state import BACKGROUND, NO_AVERAGE, SmallRun
 
+from tests.support.faults import Faults, Killed, Kind
+from tests.support.small_checkpoints import MISSING, change_state, damage, named, put
+from tests.support.small_state import BACKGROUND, NO_AVERAGE, SmallRun
+from tests.support.tiny_runs import assert_same_bits
 from translator.checkpoint.files import load_checkpoint
 from translator.checkpoint.state import find_checkpoint, read_state, step_folder, steps_saved, verify_checkpoint
 from translator.data import DataPosition

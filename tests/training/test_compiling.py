@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 import torch
 import torch.nn.functional as F
-from small_model import random_pairs, rows_of, small_model
 from torch import Tensor
 from torch._dynamo.testing import CompileCounterWithBackend
 
+from tests.support.small_model import random_pairs, rows_of, small_model
 from translator.data import Batch
 from translator.model import Transformer
 from translator.training.compiling import compile_loss, uncompiled

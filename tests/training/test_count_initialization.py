@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_runs import assert_same_bits, final, run
 
+from tests.support.tiny_runs import assert_same_bits, final, run
 from translator.config import Config, ModelConfig
 from translator.model import Transformer
 from translator.special_tokens import EOS, SOS

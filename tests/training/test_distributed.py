@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from tiny_runs import final, run
-from training.forked_ranks import forked_ranks
-from training.member import PAIRS, gradients
 
+from tests.support.forked_ranks import forked_ranks
+from tests.support.member import PAIRS, gradients
+from tests.support.tiny_runs import final, run
 from translator.config import Config, parse_config
 from translator.errors import ConfigError, Interrupted
 from translator.run.signals import STOP_SIGNALS

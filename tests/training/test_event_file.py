@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from event_files import curve, read_events
 from tensorboard.plugin_util import markdown_to_safe_html
 from tensorboard.summary.writer import event_file_writer
 
+from tests.support.event_files import curve, read_events
 from translator.data import MixtureRow
 from translator.errors import StorageError
 from translator.evaluation import Score, TranslatedPair

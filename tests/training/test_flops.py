@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 import torch
-from small_model import SMALL
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
+from tests.support.small_model import SMALL
 from translator.model import Transformer
 from translator.training.flops import StepFlops
 

@@ -1,8 +1,8 @@
 """Gradients in one flat buffer: the same as fresh ones, at addresses that never change."""
 
 import torch
-from small_model import random_pairs, rows_of, small_model
 
+from tests.support.small_model import random_pairs, rows_of, small_model
 from translator.model import Transformer
 from translator.training.blockwise_loss import blockwise_head_loss
 from translator.training.distributed import Distributed

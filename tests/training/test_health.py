@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from step_results import broken_step, step_result
 
+from tests.support.step_results import broken_step, step_result
 from translator.errors import RunError
 from translator.training.breakdown import Breakdown
 from translator.training.distributed import Distributed

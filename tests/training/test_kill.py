@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from faults import Faults
-from tiny_runs import assert_same_bits, final, run, tiny_config
 
+from tests.support.faults import Faults
+from tests.support.tiny_runs import assert_same_bits, final, run, tiny_config
 from translator.checkpoint.state import steps_saved
 from translator.config import Config
 from translator.run.folder import RunFolder

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import write_recipe
-from processes import is_running, wait_for
 from torch.distributed.elastic.multiprocessing import PContext
 
+from tests.support.processes import is_running, wait_for
+from tests.support.tiny_recipe import write_recipe
 from translator.errors import Interrupted, RunError, TranslatorError
 from translator.run.signals import StopRequest
 from translator.training.launching import LostProcessError, launch
 
-MEMBER = Path(__file__).with_name("member.py")
+MEMBER = Path(__file__).parents[1] / "support" / "member.py"
 StartMembers = Callable[[Path, int, str], int]
 pytestmark = pytest.mark.usefixtures("plain_environment")
 

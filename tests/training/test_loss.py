@@ -5,9 +5,9 @@ import torch
 import torch.nn.functional as F
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from small_model import random_pairs, rows_of, small_model
 from torch import Tensor
 
+from tests.support.small_model import random_pairs, rows_of, small_model
 from translator.data import Batch
 from translator.special_tokens import PAD
 from translator.training.blockwise_loss import blockwise_head_loss

@@ -4,9 +4,9 @@ import math
 from types import SimpleNamespace
 
 import pytest
-from small_model import SMALL
-from step_results import broken_step, step_result
 
+from tests.support.small_model import SMALL
+from tests.support.step_results import broken_step, step_result
 from translator.training.breakdown import Breakdown
 from translator.training.flops import StepFlops
 from translator.training.meter import Meter, Report

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from event_files import read_events
 from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 from tensorboard.summary.writer import event_file_writer
-from tiny_runs import run, tiny_config
+
+from tests.support.event_files import read_events
+from tests.support.tiny_runs import run, tiny_config
 
 
 @pytest.fixture(scope="module")

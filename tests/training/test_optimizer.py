@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from tiny_runs import assert_same_bits
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from tests.support.tiny_runs import assert_same_bits
 from translator.config import ModelConfig, TrainingConfig
 from translator.model import Transformer
 from translator.special_tokens import SOS

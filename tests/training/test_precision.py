@@ -6,8 +6,8 @@ from unittest.mock import Mock
 
 import pytest
 import torch
-from model.gpu_stand_ins import CUDA_13, use_torch
 
+from tests.support.gpu_stand_ins import CUDA_13, use_torch
 from translator.config import Config, TrainingConfig
 from translator.config.sections import BatchingConfig
 from translator.errors import ConfigError

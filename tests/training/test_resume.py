@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_runs import assert_same_bits, final, run
 
+from tests.support.tiny_runs import assert_same_bits, final, run
 from translator.checkpoint.files import load_checkpoint
 from translator.checkpoint.state import find_checkpoint, steps_saved
 from translator.config import Config

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 import torch
-from small_model import random_pairs, rows_of, small_model
 from torch import Tensor
 
+from tests.support.small_model import random_pairs, rows_of, small_model
 from translator.data import Batch
 from translator.model import Transformer
 from translator.training.blockwise_loss import blockwise_head_loss

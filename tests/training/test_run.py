@@ -7,8 +7,8 @@ from unittest.mock import Mock
 
 import pytest
 import torch
-from tiny_runs import run
 
+from tests.support.tiny_runs import run
 from translator.checkpoint.state import find_checkpoint
 from translator.errors import RunError
 from translator.run.locks import hold_folder

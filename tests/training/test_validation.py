@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from small_model import small_model
-from toy import letters, write_pairs
 
+from tests.support.small_model import small_model
+from tests.support.toy import letters, write_pairs
 from translator.config import Config, parse_config
 from translator.data import DataHandler, collate_rows, handler
 from translator.data.mapped_numbers import ranges

@@ -11,10 +11,10 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
-from processes import wait_for
 from torch.distributed.distributed_c10d import _set_pg_timeout
-from training.forked_ranks import forked_ranks
 
+from tests.support.forked_ranks import forked_ranks
+from tests.support.processes import wait_for
 from translator.config import Config, parse_config
 from translator.data import DataHandler
 from translator.data.feeding import Check

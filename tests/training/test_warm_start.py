@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_runs import assert_same_bits
-from untrained import untrained_run
 
+from tests.support.tiny_runs import assert_same_bits
+from tests.support.untrained import untrained_run
 from translator.checkpoint.files import load_checkpoint, save_checkpoint
 from translator.checkpoint.state import find_checkpoint
 from translator.config import Config

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from toy import letters
-
+from tests.support.toy import letters
 from translator.config import Config, parse_config
 from translator.run.folder import RunFolder
 

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from toy import write_pairs
-
+from tests.support.toy import write_pairs
 from translator.config import CorpusConfig, SourceConfig, SplitConfig, SubwordConfig
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus

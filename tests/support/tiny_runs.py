@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import torch
-from conftest import write_recipe
 
+from tests.support.tiny_recipe import write_recipe
 from translator.checkpoint.files import load_checkpoint
 from translator.checkpoint.state import find_checkpoint
 from translator.config import Config, parse_config

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import pytest
 import zstandard
-from toy import write_pairs
 
+from tests.support.toy import write_pairs
 from translator.config import SourceConfig
 from translator.corpus.lines import Pair
 from translator.corpus.reading import read_pairs

@@ -14,7 +14,7 @@ STOPPABLE = """
 import sys, time
 from functools import partial
 from pathlib import Path
-from loud_translator import loud
+from tests.support.loud_translator import loud
 from translator.errors import Interrupted
 from translator.run.signals import stop_on_signals
 from translator.inference.output_formats import OutputForm

@@ -21,7 +21,7 @@ def forked_ranks(count: int, work: Callable[[], object]) -> Iterator[list[BasePr
     with socket.create_server(("localhost", 0)) as server:
         port = server.getsockname()[1]
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tiny_runs", "translator.training.run_training"])
+    context.set_forkserver_preload(["tests.support.tiny_runs", "translator.training.run_training"])
     processes: list[BaseProcess] = []
     for rank in range(count):
         processes.append(context.Process(target=_work_as, args=(rank, count, port, work)))

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
-from small_model import small_model
 from torch.distributed.distributed_c10d import _set_pg_timeout
 
+from tests.support.small_model import small_model
 from translator.config import parse_config
 from translator.data import collate_rows
 from translator.errors import Interrupted, TranslatorError
