@@ -50,7 +50,6 @@ class Learner:
 
     Args:
         model: the other library's model.
-        optimizer: of its weights.
         config: learning rate, label smoothing and clipping.
         arithmetic: device and autocast.
         forward: returns the logits (B, T, V) of the model for a batch.

@@ -26,7 +26,6 @@ def rows_of_csv(lines: Iterable[str], label: str, note: Callable[[str], None]) -
     is a row without cells.
 
     Args:
-        lines: of the text.
         label: name of the text in messages.
         note: is called with a message on the first quotation mark without an end.
     """

@@ -29,7 +29,7 @@ def download_dataset(name: str, folder: Path) -> Path:
 
     Args:
         name: one of the table, or `opus:NAME/VERSION`.
-        folder: for the files; it is made if it is missing.
+        folder: made if it is missing.
 
     Raises:
         InputError: the name is unknown.

@@ -26,9 +26,7 @@ def corpus_fingerprint(
     """Return SHA-256 in hexadecimal over the bytes of the corpus files (not their paths), settings, rules, versions.
 
     Args:
-        config: of the corpus.
         test_sets: additional test sets, whose text is kept out of the splits.
-        rules: of the normalizer.
         hashes: `hashes_of_files` of each source, then of each test set.
     """
     sources = [*config.sources, *test_sets]

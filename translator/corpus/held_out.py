@@ -112,9 +112,8 @@ def held_out_set(name: str, lines: Iterable[tuple[str, Sequence[str]]], normaliz
     A line is left out if the source or every reference is blank after normalization.
 
     Args:
-        name: of the set.
         lines: the source and the references of each line, as read; a reference may be blank.
-        normalizer: of the model.
+        normalizer: decides whether a text is blank.
 
     Raises CorpusError: no line can be scored.
     """

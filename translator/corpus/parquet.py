@@ -36,7 +36,6 @@ def pairs_of_parquet(
     A row without text on a side gives a pair with the defect `BAD_ROW`. Checksums are verified where the file has them.
 
     Args:
-        path: of the file.
         source: with `source_column`, `target_column` and `min_score`; `translation.en` is the field `en` of the column
             `translation`.
         label: name of the file in messages.

@@ -70,9 +70,8 @@ def prepare_corpus(
     of the validation split with test or `test_sets`, whose text is used for nothing else.
 
     Args:
-        config: of the corpus.
         test_sets: additional test sets.
-        rules: of the normalizer; None: the current ones.
+        rules: those of a trained model's normalizer; None: the current ones.
         verified: `file_hashes` of the result of another process, which has just prepared the same text on this machine;
             then neither the files nor the prepared text are hashed once more.
 

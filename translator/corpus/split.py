@@ -62,8 +62,7 @@ def select_pairs(config: CorpusConfig, keys: Sequence[Keys], near_duplicates: Fi
     4. Training and validation pairs that are near-duplicates of a pair of a named test set are dropped.
 
     Args:
-        config: of the corpus.
-        keys: of the pairs of each of `config.sources`, then of further test sets, from which nothing is dropped.
+        keys: those of each source in `config.sources`, then of each extra test set, which keeps all pairs.
         near_duplicates: finds near-duplicates among all pairs, numbered one after another.
 
     Raises CorpusError: a source has fewer pairs than the configuration holds out.

@@ -305,7 +305,7 @@ def _flat_side(token_stores: Sequence[TokenStore], places: _Places, lengths: NDA
 
     Args:
         token_stores: the stores of this side, one for each source.
-        places: of the N pairs.
+        places: where each of the N pairs is: its store and its number there.
         lengths: (N,) tokens of each sentence, without special tokens.
     """
     starts = np.cumsum(lengths, dtype=np.int64) - lengths

@@ -96,9 +96,8 @@ class TrainingBatches:
         every usable pair once, unless weights or a temperature change the mixture.
 
         Args:
-            position: of the first batch.
+            position: where the first batch begins: an epoch and a row.
             accumulation: batches of an update, the same for any number of ranks; they may extend into the next epoch.
-            rank: of this process.
             world_size: ranks that share each batch; each takes an equal number of its rows.
             machine: where the ranks of this machine share the files of the epochs; None: this one makes its own.
             check: called while the next epoch is not ready.

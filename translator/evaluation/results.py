@@ -129,8 +129,6 @@ def claim_name(folder: Path, name: str, sides: Mapping[str, bytes], *, replaces:
     """Write the text of the test set `name` to `folder`, which keeps the name from other texts.
 
     Args:
-        folder: an evaluation folder.
-        name: of the test set.
         sides: its text, as `text_sides` returns it.
         replaces: whether another text of that name is replaced.
 

@@ -45,9 +45,8 @@ def score_table(header: Sequence[str], scores: Iterable[LabelledScore], title: s
     """Return a table of scores with a column for each normalization.
 
     Args:
-        header: of the cells on the left, which name a score.
-        scores: in the order of the rows; scores with equal labels share a row.
-        title: of the table.
+        header: names of the columns on the left, which label a score.
+        scores: rows keep their order; scores with equal labels share a row.
     """
     # 1. Sort the scores into rows and columns.
     shown_scores: dict[tuple[str, ...], dict[str, str]] = {}  # by label, then by normalization

@@ -50,8 +50,7 @@ def chosen_test_sets(run: RunFolder, config: Config, named: Sequence[str], split
     """Return the test sets of an evaluation.
 
     Args:
-        run: whose held-out text is the default.
-        config: of the run.
+        run: its held-out text is the default.
         named: test sets of the user, as `held_out_argument` takes them; they replace the held-out text.
         split: the part of the held-out text.
 

@@ -78,7 +78,6 @@ class UnfinishedTranslations:
         """Name the file; it need not exist.
 
         Args:
-            path: of the file.
             made_from: all that decides the translations, as JSON values.
             count: number of lines of the text.
         """
@@ -137,8 +136,7 @@ def translate_resumably(
 
     Args:
         sources: the text, a sentence each.
-        translator: the system.
-        name: of the text, for progress and messages.
+        name: what progress and messages call the text.
         partial_file: the file, which the caller holds, and deletes after saving the results.
 
     Raises StorageError: the file cannot be written.

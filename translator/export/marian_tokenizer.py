@@ -13,9 +13,9 @@ def write_marian_tokenizer(folder: Path, subword_folder: Path, max_length: int, 
 
     Args:
         folder: the export; it exists.
-        subword_folder: of the run.
+        subword_folder: the run's folder of subword models.
         max_length: the limit for `truncation=True`, in tokens with EOS.
-        languages: of source and target.
+        languages: (source, target).
     """
     subword = SubwordPair.load(subword_folder)
 

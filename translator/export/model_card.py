@@ -25,9 +25,8 @@ def model_card(index: ExportIndex, config: Config, run: RunFolder, rules: Normal
 
     Args:
         index: format and origin of the export.
-        config: of the run.
         run: its folder, for the scores of the exported checkpoint.
-        rules: of the model's normalizer.
+        rules: those of the model's normalizer.
     """
     search, languages, placeholders = config.search, config.corpus.languages, config.subword.placeholders
     from_english = languages[0] == ENGLISH

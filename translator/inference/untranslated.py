@@ -31,7 +31,7 @@ def part_text(
 
     Args:
         sentences: all sentences of the text.
-        script: of the source language, as in the Unicode names of its letters.
+        script: the script of the source language, as Unicode names it: LATIN or ARABIC.
         is_unreadable: whether the model cannot read a sign; such signs are cut off at both ends of a sentence.
         as_in_target: changes copied text without words for the target language.
     """

@@ -118,8 +118,8 @@ class Transformer(nn.Module):
         Args:
             target_input: (R, T) int64 ids, SOS before each sentence.
             position: (R, T) int64, the index of each token in its sentence.
-            memory: (R, S, D), of `encode`.
-            masks: of the batch.
+            memory: (R, S, D), the result of `encode`.
+            masks: True = may attend.
             weights: if given, the attention weights of each layer are appended to it.
         """
         self._check_length(target_input.size(1))

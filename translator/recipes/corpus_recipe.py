@@ -199,13 +199,12 @@ def plan_corpus_recipe(
     """Return the recipe for a corpus.
 
     Args:
-        file: of the recipe.
-        sources: of the corpus.
-        size: of all sources together.
+        file: where the recipe will be written.
+        size: that of all sources together.
         gpu: whether the run trains on a GPU.
         direction: `en-fa` or `fa-en`.
         vocabulary: choices that replace that of the vocabulary size, if the text does not allow it.
-        overrides: of the user, as KEY.PATH=VALUE.
+        overrides: the user's settings, as KEY.PATH=VALUE.
 
     Raises ConfigError: an override is wrong.
     """

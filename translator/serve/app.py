@@ -66,8 +66,7 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
     """Return the application that serves `translator`.
 
     Args:
-        translator: the model with its search.
-        limits: of a request.
+        limits: what a request may ask for, and how long it may take.
         hosts: the allowed `Host` headers, which protects from DNS rebinding; an empty list allows all.
     """
     batcher = Batcher(translator, limits.waiting)

@@ -19,7 +19,6 @@ def check_memory(config: Config, device: torch.device, ranks: int = 1) -> None:
     comes before the preparation of the corpus, so the vocabularies are those that the recipe asks for.
 
     Args:
-        config: of the run.
         device: where the model is trained.
         ranks: number of ranks that share the memory of `device`; each has a copy of everything.
     """
