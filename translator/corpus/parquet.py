@@ -123,7 +123,7 @@ def _damaged_files(path: Path) -> Iterator[None]:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             reason = excerpt(str(error), 200)
-            raise CorpusError(f"{path} is damaged or truncated ({reason}); get the file again") from error
+            raise CorpusError(f"{path} is damaged or truncated ({reason}); download or copy the file again") from error
 
 
 def _leaf_paths(schema: Any) -> Iterator[tuple[str, ...]]:

@@ -95,7 +95,7 @@ def shown_name(name: str) -> str:
 
 def part_table(diagnoses: Sequence[Diagnosis], labels: Sequence[str]) -> Table:
     """Return the scores of the parts of a test set, a column for each metric and system."""
-    # 1. Find the parts of each system; they may differ, since systems may know different rare words.
+    # 1. Find the parts of each system; they may differ, since the training texts of systems have different rare words.
     parts_of_systems: list[dict[tuple[str, str], Part]] = []
     sentence_counts: dict[tuple[str, str], int] = {}
     for diagnosis in diagnoses:

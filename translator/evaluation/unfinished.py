@@ -42,8 +42,8 @@ def hold_results(folder: Path, name: str) -> Iterator[None]:
             is_free = stack.enter_context(exclusive(lock_file))
             if not is_free:
                 raise RunError(
-                    f"another process evaluates {name} in {folder}; wait for it or stop it, and repeat the command, "
-                    "or evaluate another checkpoint or with other search settings meanwhile"
+                    f"another process is evaluating {name} in {folder}; wait for it or stop it, then repeat the "
+                    "command. Other checkpoints and search settings can be evaluated meanwhile"
                 )
             # The process that held the file may have removed it before it was locked here; then lock the new one.
             with contextlib.suppress(FileNotFoundError):

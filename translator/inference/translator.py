@@ -293,7 +293,7 @@ class Translator:
         Raises InputError: `source` is no valid text, a side is too long for the model, or the engine gives no
             attention.
         """
-        # A given translation is one segment: nobody knows which part of it belongs to which part of the source.
+        # A given translation is one segment, because its parts are not aligned with those of the source.
         (pair,) = self._pair_ids(checked_texts([source], "source"), [target])
         if not self._fits(pair):
             raise InputError(

@@ -17,7 +17,7 @@ _CONTROLS: Final = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x9f\ufffd]")  # U+FF
 
 @dataclass(frozen=True)
 class PartedText:
-    """A text, parted into sentences to translate and copied text between them."""
+    """A text, split into sentences to translate and copied text between them."""
 
     sentences: list[str]
     between: list[str]  # before the first sentence, between two, and after the last: one more than there are sentences

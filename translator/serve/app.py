@@ -194,7 +194,7 @@ def _add_page(app: FastAPI, model: dict[str, Any], languages: Languages) -> None
 
 def _check_limits(model: dict[str, Any], lines: list[str], body: TranslateRequest) -> None:
     """Raise HTTPException or InputError if a request exceeds a limit of the server or of the engine."""
-    # The size of the body was limited already; these are the limits that a client knows from `/api/model`.
+    # The size of the body was limited already; these are the limits that `/api/model` states.
     sizes = {"characters": sum(map(len, lines)), "lines": len(lines)}
     for name, size in sizes.items():
         limit = model["limits"][name]
