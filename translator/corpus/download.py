@@ -81,7 +81,7 @@ def _fetch(dataset: Dataset, file: RemoteFile, folder: Path) -> Texts:
 
     path = folder / file.name
     LOGGER.info(f"{dataset.title}; licence: {dataset.licence}\ndownloading {file.address} to {path}")
-    # The work folder is outside the dataset's own folder, which a failed download must not leave behind.
+    # The work folder is outside the dataset's own folder, which a failed download must not leave on disk.
     with storage_errors(path), work_folder(folder / Path(file.name).parts[0], alone=True) as beside:
         partial = beside / path.name
         try:
@@ -106,7 +106,7 @@ def _fetch(dataset: Dataset, file: RemoteFile, folder: Path) -> Texts:
 
 
 def _download(dataset: Dataset, file: RemoteFile, path: Path) -> None:
-    """Download a file of `dataset` to `path`, with further attempts if the connection fails.
+    """Download a file of `dataset` to `path`, and try again if the connection fails.
 
     Raises:
         RequestException: the connection fails.

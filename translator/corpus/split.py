@@ -57,7 +57,7 @@ def select_pairs(config: CorpusConfig, keys: Sequence[Keys], near_duplicates: Fi
     1. The sources with `use: auto` or `train`, taken together, lose their duplicates, their near-duplicates and the
        pairs beyond the caps.
     2. Each source is split.
-    3. A training pair that shares its source or target with a validation or test pair or with a further test set is
+    3. A training pair that shares its source or target with a validation or test pair or with an extra test set is
        dropped; so is a validation pair that shares one with a test pair.
     4. Training and validation pairs that are near-duplicates of a pair of a named test set are dropped.
 

@@ -67,7 +67,7 @@ class TokenWriter:
         return self
 
     def append(self, rows: FlatRows) -> None:
-        """Write the ids of further sentences; raise StorageError if the disk is full."""
+        """Write the ids of more sentences; raise StorageError if the disk is full."""
         assert ((rows.ids >= 0) & (rows.ids < self._vocabulary_size)).all()
         ends = self._tokens + np.cumsum(rows.lengths, dtype=_OFFSET)
         with storage_errors(self._prefix.parent):

@@ -97,7 +97,7 @@ def _normalizer_values(config: Config, rules: NormalizerRules, *, from_english: 
 def _sources(config: Config) -> list[tuple[str, str, str]]:
     """Return name, use and origin of each corpus of the run."""
     rows = [(source.name, str(source.use), _origin(source)) for source in config.corpus.sources]
-    rows += [(source.name, "further test set", _origin(source)) for source in config.evaluation.test_sources]
+    rows += [(source.name, "extra test set", _origin(source)) for source in config.evaluation.test_sources]
     return rows
 
 

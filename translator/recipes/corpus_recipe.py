@@ -101,7 +101,7 @@ def _choices_for_cpu(size: CorpusSize) -> list[Choice]:
     width = _by_size(sentences, {20_000: 128, 150_000: 192}, 256)
     tokens = _by_size(sentences, {20_000: 2048}, 4096)
 
-    # A small corpus overfits in a long training, and a large one gains less from each further minute.
+    # A small corpus overfits in a long training, and a large one gains less from each extra minute.
     share = sentences / _CPU_SENTENCES
     minutes = round(_CPU_MINUTES * (share if share < 1 else share**0.5))
     minutes = min(120, max(3, minutes))

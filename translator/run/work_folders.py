@@ -1,7 +1,7 @@
 """Folders that appear whole or not at all: made in a marked work folder beside the target, then renamed.
 
 A work folder holds `new`, the new content, and `old`, the folder that it replaces. A killed process leaves its work
-folder behind. The next process that works on the same target restores or deletes it.
+folder. The next process that works on the same target restores or deletes it.
 """
 
 import contextlib
