@@ -149,7 +149,9 @@ def _download(dataset: Dataset, file: RemoteFile, path: Path) -> None:
 
 
 def _checked_texts(dataset: Dataset, file: RemoteFile, path: Path) -> Texts:
-    """Check the file at `path`; return the texts to unpack, none from a file that is read in place.
+    """Check the file at `path`; return the texts to unpack.
+
+    Empty if there is nothing to unpack: a zip is read in place, and some files are texts themselves.
 
     Raises CorpusError: size or hash are wrong, the file is damaged, or texts are missing.
     """
