@@ -49,7 +49,7 @@ def _described(source: SourceConfig, file_hashes: Sequence[str]) -> dict[str, An
         layout = "sides"
     elif present_path(source.path).is_dir():
         layout = "folder"
-    # A name tells how the bytes are read.
+    # The name of a file decides how its bytes are read.
     forms = [str(form_of(file.name)) for file in source_files(source)]
     settings = source.model_dump(mode="json", exclude={"path", "source_path", "target_path", "obtain", "weight"})
     return {**settings, "files": list(file_hashes), "forms": forms, "layout": layout}

@@ -66,8 +66,8 @@ def prepare_corpus(
 ) -> PreparedCorpus:
     """Clean and split the sources, or reuse the result of an earlier call with the same files and settings.
 
-    No pair of the training split shares its folded source or target with validation, test or `test_sets`, and no pair
-    of the validation split with test or `test_sets`, whose text is used for nothing else.
+    No pair of the training split shares its folded source or target with validation, test or `test_sets`. No pair of
+    the validation split shares one with test or `test_sets`. The text of `test_sets` is used for nothing else.
 
     Args:
         test_sets: additional test sets.

@@ -262,7 +262,7 @@ def collate_rows(rows: Sequence[Sequence[tuple[Sequence[int], Sequence[int]]]], 
     target_lengths = np.array([len(target) + 1 for target in targets], np.int64)
     pair_counts = np.array([len(row) for row in rows], np.int64)
 
-    # 2. Rows as long as the longest, if nobody says how long.
+    # 2. By default, rows are as long as the longest.
     if row_length is None:
         row_length = 0
         for row in rows:

@@ -340,7 +340,7 @@ def distinct_labels(sets: Sequence[ScoredSet]) -> tuple[str, ...]:
 
 
 def saved_scores(run: RunFolder) -> list[Score]:
-    """Return the scores of `run`, newest first; none if it was never evaluated."""
+    """Return the scores of `run`, newest first; empty if it was never evaluated."""
     return read_scores(run.evaluation_folder)
 
 

@@ -28,7 +28,7 @@ class Table(NamedTuple):
     facts: Sequence[tuple[str, str]] = ()  # names and signatures, which a page shows on request
 
     def lines(self) -> list[str]:
-        """Return header, rule and rows, without the title; nothing if there are no rows."""
+        """Return header, rule and rows, without the title; empty if there are no rows."""
         if not self.rows:
             return []
         return text_table(self.header, self.rows, text_columns=self.text_columns).split("\n")

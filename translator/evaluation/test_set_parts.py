@@ -41,7 +41,7 @@ def _name_of_part(value: float, parts: Mapping[float, str]) -> str:
 
 
 def _parts_of_kind(kind: str, part_of_sentence: Sequence[str], names: Iterable[str], scored: ScoredSet) -> list[Part]:
-    """Return the parts of one kind that have sentences; none if all sentences are in one part.
+    """Return the parts of one kind that have sentences; empty if all sentences are in one part.
 
     Args:
         kind: what divides the set, such as source length.

@@ -131,8 +131,8 @@ def translate_resumably(
 ) -> list[ModelScore]:
     """Return the best translation of each source, and save it in `partial_file` at once; continue that file.
 
-    A block of sentences is translated again unless all of it is saved: its sentences are searched together, and in
-    other company the last digits of their scores could differ.
+    A block of sentences is translated again unless all of it is saved. The reason: its sentences are searched together,
+    and beside other sentences the last digits of their scores could differ.
 
     Args:
         sources: the text, a sentence each.

@@ -115,7 +115,7 @@ def restore_folders(parent: Path) -> None:
 
 
 def replace_link(link: Path, target: str) -> None:
-    """Point `link` at `target`, relative to its folder, in one step; move a folder in its place to a hidden name."""
+    """Point `link` at `target`, relative to its folder, in one step; a folder named `link` gets a hidden name."""
     with storage_errors(link), work_folder(link) as work:
         new = work / _NEW
         new.symlink_to(target)
