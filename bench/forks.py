@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from bench.processes import family
 
-PATIENCE: Final = 20.0  # seconds after which a child that outlives its parent counts as left behind
+PATIENCE: Final = 20.0  # seconds after which a child that outlives its parent counts as abandoned
 
 
 def start(arguments: Sequence[str], log: Path) -> int:

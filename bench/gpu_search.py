@@ -39,11 +39,9 @@ def bench_search(
     """Yield sentences a second of each search, with the batches that the engine chooses by itself.
 
     Args:
-        sizes: of the model.
+        sizes: values of the section `model`.
         vocabulary: pieces of each language.
-        device: of the model.
         results: gets the speeds of all rounds.
-        sentences: the number of sentences.
     """
     torch.manual_seed(1)
     config = ModelConfig.model_validate({**sizes, "positions": "rotary", "norm": "pre", "tied_embeddings": "target"})

@@ -25,11 +25,9 @@ def bench_training(
     """Yield the scores of a training on real text, and the speed of its model.
 
     Args:
-        folder: for the run.
-        device: of the training.
+        folder: where the run is made.
         ends_at: by the monotonic clock, when all must be done.
         results: gets all figures.
-        recipe: of the training.
 
     Raises:
         RunError: the training failed.

@@ -50,7 +50,6 @@ class Learner:
 
     Args:
         model: the other library's model.
-        optimizer: of its weights.
         config: learning rate, label smoothing and clipping.
         arithmetic: device and autocast.
         forward: returns the logits (B, T, V) of the model for a batch.
@@ -180,10 +179,10 @@ class PlainTransformer(nn.Module):
         return logits
 
 
-def build_marian(config: ModelConfig, vocabularies: tuple[int, int], **further: Any) -> nn.Module:
+def build_marian(config: ModelConfig, vocabularies: tuple[int, int], **extra: Any) -> nn.Module:
     """Return a `MarianMTModel` of the sizes in `config`: post-norm, sinusoidal positions, tied target embedding.
 
-    `further` holds values of the library's `MarianConfig`, such as `init_std`.
+    `extra` holds values of the library's `MarianConfig`, such as `init_std`.
     """
     transformers = importlib.import_module("transformers")  # optional: type checks must pass without it
     like_marian = config.model_copy(update={"activation": "relu", "tied_embeddings": "target"})
@@ -191,18 +190,18 @@ def build_marian(config: ModelConfig, vocabularies: tuple[int, int], **further: 
         "use_cache": False,
         "attn_implementation": "sdpa",
         **marian_config(like_marian, vocabularies),
-        **further,
+        **extra,
     }
     model: nn.Module = transformers.MarianMTModel(transformers.MarianConfig(**settings))
     return model
 
 
 def marian_learner(
-    config: Config, vocabularies: tuple[int, int], arithmetic: Arithmetic, rounding: str, **further: Any
+    config: Config, vocabularies: tuple[int, int], arithmetic: Arithmetic, rounding: str, **extra: Any
 ) -> Learner:
-    """Return Hugging Face's `MarianMTModel` with AdamW; see `build_marian` for `further`."""
+    """Return Hugging Face's `MarianMTModel` with AdamW; see `build_marian` for `extra`."""
     torch.set_float32_matmul_precision(rounding)
-    model = build_marian(config.model, vocabularies, **further).to(arithmetic.device)
+    model = build_marian(config.model, vocabularies, **extra).to(arithmetic.device)
     optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0)
     return Learner(model, optimizer, config.training, arithmetic, _marian_logits)
 
@@ -274,7 +273,7 @@ def our_batches(data: DataHandler) -> Iterator[Batch]:
 
 
 def sorted_batches(batches: Iterable[Batch], positions: int) -> Iterator[Batch]:
-    """Yield the sentences of `batches` one a row, for models that know no rows of several sentences.
+    """Yield the sentences of `batches` one per row, for models that know no rows of several sentences.
 
     As in other toolkits, the sentences of a pool of batches are sorted by length, so that a batch has little padding;
     it has at most `positions` on its larger side. The batches of a pool come in random order.

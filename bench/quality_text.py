@@ -36,7 +36,7 @@ class Plan(BaseModel):
     marian: Mapping[str, Any]  # `matmul`, `precision`, `settings` of the recipe, `model`: values of MarianConfig
 
     def config(self, settings: Sequence[str] = ()) -> Config:
-        """Return our recipe with the settings of the plan and further ones; raise ConfigError if one is invalid."""
+        """Return our recipe with the settings of the plan and extra ones; raise ConfigError if one is invalid."""
         return load_config(self.recipe, [*self.settings, *settings])
 
 

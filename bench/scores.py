@@ -27,7 +27,7 @@ def compare_systems(
     Args:
         systems: name and translations; the first is the baseline.
         references: as many.
-        samples: of the paired bootstrap.
+        samples: number of samples of the paired bootstrap.
     """
     metrics = {"BLEU": BLEU(force=True), "chrF2": CHRF()}
     reference_sets = [list(references)]

@@ -66,7 +66,7 @@ class Death(NamedTuple):
 
     phase: str  # `start`, `training`, `checkpoint write` or `evaluation`
     exit_code: int
-    all_gone: bool  # whether all its processes ended without a further kill
+    all_gone: bool  # whether all its processes ended without another kill
 
 
 class TrainingProcess:
@@ -259,7 +259,7 @@ class Workshop:
         if death is not None:
             self.where[death.phase] += 1
             if not death.all_gone:
-                self.failures.append(f"{run.folder.name}: {blow.name} in {death.phase} left processes behind")
+                self.failures.append(f"{run.folder.name}: {blow.name} in {death.phase} left processes")
         return death
 
     def finish(self, run: TortureRun, undisturbed: Path) -> None:
@@ -289,8 +289,8 @@ def strike_repeatedly(work: Workshop, settings: tuple[str, ...] = (), blows: Seq
 
 def stop_complaints(run: TortureRun, blow: signal.Signals, death: Death) -> list[str]:
     """Return an error message if a stopped process has another exit code, or the step it names is not saved."""
-    further = {"start": [-blow], "evaluation": [0]}  # before signal handlers are set; when nothing is left to do
-    if death.exit_code not in [STOPPED[blow], *further.get(death.phase, [])]:
+    extra = {"start": [-blow], "evaluation": [0]}  # before signal handlers are set; when nothing is left to do
+    if death.exit_code not in [STOPPED[blow], *extra.get(death.phase, [])]:
         return [f"{blow.name} in {death.phase}: exit code {death.exit_code}: {run.last_output[-300:]}"]
     stop_message = re.search(r"stopped at step (\d+)", run.last_output)
     if death.phase == "training" and stop_message:
@@ -350,7 +350,7 @@ def full_disk(work: Workshop) -> None:
             work.where["a full disk" if complaints else "enough room"] += 1
             leftovers = [path.name for path in RunFolder(run.folder).checkpoints_folder.glob(".*")]
             if leftovers:
-                work.failures.append(f"{run.folder.name}: left behind {', '.join(leftovers)}")
+                work.failures.append(f"{run.folder.name}: left {', '.join(leftovers)}")
             subprocess.run(["mount", "-o", "remount,size=64m", str(place)], check=True)
             work.finish(run, undisturbed)
         finally:

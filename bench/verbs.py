@@ -200,7 +200,7 @@ class VerbTorture:
         victims = [self.chance.choice(processes)] if self.chance.random() < 0.6 else processes
         for victim in victims:
             if not kill(victim):
-                self.failures.append(f"{self.log}: a killed process leaves children behind")
+                self.failures.append(f"{self.log}: a killed process leaves children")
         for process in processes:
             self.judge(wait(process), killed=process in victims)
 

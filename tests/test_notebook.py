@@ -50,10 +50,10 @@ def test_every_cell_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
         assert main(words) == 0, command
 
     names["shell"] = shell
-    first, *further = [as_python("".join(cell["source"])) for cell in code_cells()]
+    first, *others = [as_python("".join(cell["source"])) for cell in code_cells()]
     exec(first, names)  # noqa: S102 - it is ours
     names |= {"RECIPE": "sample", "SETTINGS": " ".join(QUICK.split())}
-    for cell in further:
+    for cell in others:
         exec(cell, names)  # noqa: S102
     assert (tmp_path / "exports" / "notebook" / "model.bin").is_file()
     printed = capsys.readouterr().out

@@ -34,7 +34,9 @@ def check() -> ModuleType:
 
 def test_version_is_the_same_in_all_project_files() -> None:
     assert PROJECT["version"] == __version__
-    assert f"## [{__version__}] - " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest_section = re.search(r"^## \[(.+)\]", text_of("CHANGELOG.md"), re.MULTILINE)
+    assert newest_section is not None
+    assert newest_section[1] in ("Unreleased", __version__)
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == __version__
 
 

@@ -42,7 +42,7 @@ def states_of(
     cross_mask: Tensor = OPEN,
     weights: AttentionWeights | None = None,
 ) -> Tensor:
-    """The states of `x`, one sentence a row."""
+    """The states of `x`, one sentence per row."""
     position = torch.arange(x.size(1)).expand(x.shape[:2])
     masks = Masks(encoder=OPEN, decoder=decoder_mask, cross=cross_mask)
     states: Tensor = stack(x, position, memory, masks, weights)

@@ -37,6 +37,10 @@ PHRASES = {
     r"does not care": "is independent of",
     r"\bunless told\b": "by default",
     r"if they are over first": "name the limit that is reached first",
+    r"\b(positions|pieces|sentences?|tokens?|files?|one|\d+) a (side|row|step)\b": "per side, per row, per step",
+    r"\bbehind\b": "after",
+    r"\bfurther\b": "extra, other or more",
+    r"^\s+\w+: of (the|a|an|all|each|one|both|source|its)\b": "say what the name does not, or leave the line out",
 }
 
 

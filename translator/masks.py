@@ -7,7 +7,7 @@ attends to its own sentence only:
     decoder   (R, 1, T, T)   target positions of the same sentence, up to the query's position
     cross     (R, 1, T, S)   source positions of the sentence with the same number
 
-A search has one sentence a row: the numbers are 1 at tokens and 0 at PAD.
+A search has one sentence per row: the numbers are 1 at tokens and 0 at PAD.
 
 Every query may attend to at least one position, so that no softmax is over nothing: PAD attends to PAD. A full source
 row has no PAD, so PAD in the target attends to the whole source. The states at PAD are meaningless, and no loss depends

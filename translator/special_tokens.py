@@ -2,7 +2,7 @@
 
 from typing import Final
 
-PAD: Final = 0  # fills a row behind its last sentence; no token attends to it, and it is never scored
+PAD: Final = 0  # fills a row after its last sentence; no token attends to it, and it is never scored
 UNK: Final = 1  # a piece outside the vocabulary
 SOS: Final = 2  # start of sentence: the first token of every decoder input
 EOS: Final = 3  # end of sentence: the last token of every source row and of every label row

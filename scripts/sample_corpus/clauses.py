@@ -223,5 +223,5 @@ def be_clause(
 
 
 def extend(base: Clause, lemmas: tuple[str, ...] = (), keys: tuple[str, ...] = ()) -> Clause:
-    """The clause with further lemmas and word combinations."""
+    """The clause with extra lemmas and word combinations."""
     return replace(base, lemmas=base.lemmas + lemmas, keys=base.keys + keys)

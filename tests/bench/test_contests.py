@@ -109,7 +109,7 @@ def test_contest_picks_checkpoint_then_penalty_and_resumes_after_failures(
     assert "| first | 15 | fake | 100.00 | 100.00 |" in lines
     assert (tmp_path / "contest" / "results.md").read_text(encoding="utf-8") == "\n".join(lines) + "\n"
 
-    # A further call does nothing twice, and its folder takes no other plan.
+    # Another call does nothing twice, and its folder takes no other plan.
     assert list(quality_part.bench(options)) == lines
     assert len(Fake.done) == 8
     changed_plan = tiny_plan(tmp_path, minutes=0.03)

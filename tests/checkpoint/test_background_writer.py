@@ -1,4 +1,4 @@
-"""Copies for background writing are independent of further training."""
+"""Copies for background writing are independent of later training."""
 
 import pytest
 import torch

@@ -328,7 +328,7 @@ def test_a_truncated_file_is_refused_and_leaves_no_output(tmp_path: Path, suffix
     bad = one_file(tmp_path / f"text.tsv{suffix}", packed[: int(len(packed) * 0.9)])
     message = refusal(bad, tmp_path / "prepared")
     assert message.startswith(f"{bad.path} is damaged or truncated (")
-    assert message.endswith("get the file again")
+    assert message.endswith("download or copy the file again")
     with pytest.raises(CorpusError, match="is damaged or truncated"):
         prepared(good, bad, folder=tmp_path / "of two")
     assert contents(tmp_path / "of two") == {}

@@ -128,7 +128,7 @@ def test_held_out_of_run_gives_sources_test_sets_and_a_validation_sample(tmp_pat
         )
     )
 
-    # A run on this corpus: with a further test set, and with four sentences for validation.
+    # A run on this corpus: with an extra test set, and with four sentences for validation.
     news = write_pairs(tmp_path / "news.tsv", pairs("news"))
     recipe = (
         "run: {directory: run}\ncorpus: {sources: [{name: a, path: gone.tsv}]}\ntraining: {validation_sentences: 4}"

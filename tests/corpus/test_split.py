@@ -160,7 +160,7 @@ def test_near_duplicates_are_kept_on_request() -> None:
 
 
 def test_near_duplicates_of_a_test_set_are_kept_out_of_training() -> None:
-    """This holds for a `use: test` source and for a further test set; no pair of either is dropped itself."""
+    """This holds for a `use: test` source and for an extra test set; no pair of either is dropped itself."""
     texts = [[LONG, OTHER, LONG[:20]], [LONG + "!", LONG + "?"], [OTHER + "!"]]
     pairs: list[Pairs] = [[(1, 1), (2, 2), (3, 3)], [(4, 4), (5, 5)]]
     fates = selected(pairs, config([A_TRAIN, source("b", "test")]), [(6, 6)], texts)
@@ -204,7 +204,7 @@ def test_a_dropped_validation_pair_frees_its_other_side() -> None:
     assert names(fates[0]) == ["train", "target_held_out", "test"]
 
 
-def test_pairs_that_share_a_side_with_a_further_test_set_are_dropped() -> None:
+def test_pairs_that_share_a_side_with_an_extra_test_set_are_dropped() -> None:
     pairs = [(number, number) for number in range(1, 6)]
     fates = selected([pairs], config([A]), test_set=[(1, 0), (0, 4), (5, 5)])
     assert names(fates[0]) == ["source_held_out", "train", "train", "target_held_out", "test"]
@@ -225,7 +225,7 @@ FewSources = Callable[[list[tuple[str, Pairs]], Pairs, str, int | None], None]
 
 
 def some_sources(test: FewSources) -> FewSources:
-    """Run a test with a few sources that share sides with each other and with a further test set."""
+    """Run a test with a few sources that share sides with each other and with an extra test set."""
     with_sources = given(
         entries=st.lists(st.tuples(USES, PAIRS), min_size=1, max_size=4),
         test_set=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=3),
@@ -248,13 +248,13 @@ def test_no_side_stands_in_two_splits(
             if name in SPLITS:
                 sources[name].add(source_side)
                 targets[name].add(target_side)
-    further_sources = {source_side for source_side, _ in test_set}
-    further_targets = {target_side for _, target_side in test_set}
+    extra_sources = {source_side for source_side, _ in test_set}
+    extra_targets = {target_side for _, target_side in test_set}
     for seen, hidden in (("train", "validation"), ("train", "test"), ("validation", "test")):
         assert not sources[seen] & sources[hidden]
         assert not targets[seen] & targets[hidden]
-        assert not sources[seen] & further_sources
-        assert not targets[seen] & further_targets
+        assert not sources[seen] & extra_sources
+        assert not targets[seen] & extra_targets
 
 
 @some_sources

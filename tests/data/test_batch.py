@@ -1,4 +1,4 @@
-"""A batch: several sentences a row, special tokens, sentence numbers and positions."""
+"""A batch: several sentences per row, special tokens, sentence numbers and positions."""
 
 import itertools
 

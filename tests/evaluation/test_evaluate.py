@@ -48,7 +48,7 @@ def lines(path: Path) -> list[str]:
 
 
 def extra_test_set(folder: Path) -> str:
-    """Write a further test set whose references differ from their normalized form; return the override with it."""
+    """Write an extra test set whose references differ from their normalized form; return the override with it."""
     pairs = [(word, f"{word} كتاب .") for word in letters(9, seed=5, alphabet="stuvwx")]
     path = write_pairs(folder / "extra.tsv", pairs)
     return f"evaluation.test_sets=[{{name: extra, path: {path}}}]"
@@ -394,7 +394,7 @@ def test_an_evaluation_that_another_process_makes_is_refused(tiny: Any, capsys: 
     run.evaluation_folder.mkdir()
     with hold_results(run.evaluation_folder, "toy.step-000005.greedy"):
         assert main(["evaluate", "--run", str(run.path)]) == 2
-    assert "another process evaluates toy.step-000005.greedy in" in capsys.readouterr().err
+    assert "another process is evaluating toy.step-000005.greedy in" in capsys.readouterr().err
     assert list(run.evaluation_folder.iterdir()) == []
 
 

@@ -182,7 +182,7 @@ def test_the_text_of_a_test_set_is_read_back_as_written(tmp_path: Path) -> None:
 def test_a_name_that_another_text_got_meanwhile_is_refused(tmp_path: Path) -> None:
     claim_name(tmp_path, "flores", SIDES, replaces=False)
     second_text = text_sides(["c"], [("ت",)])
-    with pytest.raises(RunError, match="another text called flores"):
+    with pytest.raises(RunError, match="a different text named flores"):
         claim_name(tmp_path, "flores", second_text, replaces=False)
     assert read_text_sides(tmp_path, "flores") == SIDES
     claim_name(tmp_path, "flores", second_text, replaces=True)

@@ -81,7 +81,7 @@ def test_a_line_under_another_number_does_not_count(tmp_path: Path) -> None:
 def test_results_that_are_held_are_refused_to_another_evaluation(tmp_path: Path) -> None:
     with hold_results(tmp_path, "toy.step-000005.greedy"):
         with (
-            pytest.raises(RunError, match=r"another process evaluates toy\.step-000005\.greedy"),
+            pytest.raises(RunError, match=r"another process is evaluating toy\.step-000005\.greedy"),
             hold_results(tmp_path, "toy.step-000005.greedy"),
         ):
             pass

@@ -167,7 +167,7 @@ def rows(subword: SubwordPair) -> list[list[int]]:
     return sample_rows(subword, 30)
 
 
-def test_a_search_that_is_told_to_stop_starts_no_further_rows(
+def test_a_search_that_is_told_to_stop_starts_no_other_rows(
     engines: Engines, rows: list[list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = engines.exported

@@ -19,7 +19,7 @@ def small_model(**changes: object) -> Transformer:
 
 
 def small_batch() -> tuple[Tensor, Tensor, Tensor]:
-    """Source (2, 6), target input (2, 5) and labels (2, 5), one sentence a row."""
+    """Source (2, 6), target input (2, 5) and labels (2, 5), one sentence per row."""
     source = torch.tensor([[5, 6, 7, 8, 9, EOS], [10, 11, EOS, PAD, PAD, PAD]])
     target_input = torch.tensor([[SOS, 20, 21, 22, 23], [SOS, 24, 25, PAD, PAD]])
     labels = torch.tensor([[20, 21, 22, 23, EOS], [24, 25, EOS, PAD, PAD]])
@@ -27,7 +27,7 @@ def small_batch() -> tuple[Tensor, Tensor, Tensor]:
 
 
 def random_pairs(count: int, longest: int = 7, seed: int = 1) -> list[Pair]:
-    """Pairs of ids without special tokens, of 0 to `longest` tokens a side."""
+    """Pairs of ids without special tokens, of 0 to `longest` tokens per side."""
     generator = np.random.default_rng(seed)
     pairs = []
     for _ in range(count):

@@ -21,7 +21,7 @@ from translator.training.flops import StepFlops
     ],
 )
 def test_step_flops_agree_with_torchs_flop_counter(changes: dict[str, Any]) -> None:
-    """On one sentence a row without padding, with attention as plain products; 1% tolerance for small operations."""
+    """On one sentence per row without padding, with attention as plain products; 1% tolerance for small operations."""
     config = SMALL.model_copy(update=changes)
     model = Transformer(config, 21, 27)
     source = torch.randint(4, 20, (3, 14))

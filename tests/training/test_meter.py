@@ -59,7 +59,7 @@ def test_speed_counts_the_real_target_tokens(report: Report) -> None:
 
 
 def test_padding_is_the_share_of_positions_without_token(report: Report) -> None:
-    """Three rows of 20 positions, on both sides, hold 40 tokens a side."""
+    """Three rows of 20 positions, on both sides, hold 40 tokens per side."""
     assert report.curves["speed"]["padding"] == pytest.approx(1 - 80 / 120)
 
 

@@ -200,12 +200,12 @@ def poisoned(tmp_path_factory: pytest.TempPathFactory) -> Poisoned:
     config = tiny_config(folder, "training.max_skipped_updates=2")
     poisoned = Poisoned(folder / "run")
 
-    def update(updater: Updater, share: StepBatches, number: int, *further: Any, **settings: Any) -> StepResult:
+    def update(updater: Updater, share: StepBatches, number: int, *others: Any, **settings: Any) -> StepResult:
         before = [weight.detach().clone() for weight in updater.model.parameters()]
         with pytest.MonkeyPatch.context() as patch:
             if number in (3, 5, 9, 10):
                 patch.setattr(updater.loss, "label_smoothing", float("nan"))
-            result = UPDATE(updater, share, number, *further, **settings)
+            result = UPDATE(updater, share, number, *others, **settings)
         if not bool(result.finite):
             poisoned.skipped.append(number)
             assert all(map(torch.equal, updater.model.parameters(), before)), "a skipped update changes no weight"

@@ -103,7 +103,7 @@ def test_running_out_of_memory_names_the_keys_to_change(
     data = DataHandler(config).prepare()
     step = next(data.training_batches.steps(DataPosition(), accumulation=1))
     updater = updater_of(config, data)
-    with pytest.raises(RunError, match="memory ran out with batches of 200 positions a side") as caught:
+    with pytest.raises(RunError, match="memory ran out with batches of 200 positions per side") as caught:
         updater.update(step, 1)
     message = str(caught.value)
     assert "batching.tokens_per_batch (now 200)" in message

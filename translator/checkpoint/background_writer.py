@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def snapshot(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return copies of `tensors` on the CPU, independent of further training."""
+    """Return copies of `tensors` on the CPU, independent of later training."""
     return {name: tensor.detach().to("cpu", copy=True) for name, tensor in tensors.items()}
 
 

@@ -53,7 +53,7 @@ class Verb:
         self._add_options(parser)
 
     def parser(self) -> "VerbParser":
-        """Return a parser of the arguments behind the name of this verb."""
+        """Return a parser of the arguments after the name of this verb."""
         parser = VerbParser(prog=f"translator {self.name}")
         self._add_options(parser)
         return parser

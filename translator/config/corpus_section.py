@@ -127,7 +127,7 @@ class MinScoreConfig(Section, effect=Effect.TEXT):
 
 
 def _has_one_path_or_two_sides(corpus: "TestSetConfig") -> bool:
-    """Return whether the corpus is one path, or one file a side."""
+    """Return whether the corpus is one path, or one file per side."""
     if corpus.path is None:
         return corpus.source_path is not None and corpus.target_path is not None
     return corpus.source_path is None and corpus.target_path is None

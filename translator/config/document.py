@@ -177,7 +177,7 @@ def _part(holder: Any, key: str, path: KeyPath) -> str | int:
 
 def _child(holder: Any, part: str | int) -> Any:
     """Return the value at `part`; None where there is none."""
-    # The index behind the last item is allowed: it appends.
+    # The index after the last item is allowed: it appends.
     is_appended = isinstance(holder, list) and part == len(holder)
     if is_appended or (isinstance(holder, dict) and part not in holder):
         return None

@@ -78,7 +78,7 @@ class ItemRule:
 
 
 def _reason(sentence: str, section: "Section", keys: tuple[str, ...]) -> str:
-    """Return the sentence of a rule with the values of `keys` behind it."""
+    """Return the sentence of a rule, followed by the values of `keys`."""
     values = [f"{key}: {show_value(_value_at(section, key))}" for key in keys]
     return f"{sentence} ({', '.join(values)})"
 

@@ -66,8 +66,8 @@ def config_of(values: Mapping[str, Any], name: str, overrides: Sequence[str] = (
 
     Args:
         values: sections, each with the values of its keys; unchanged.
-        name: of the values in error messages.
-        overrides: as for `load_config`.
+        name: what error messages call the values.
+        overrides: `key.path=value`, as for `load_config`.
 
     Raises ConfigError: it lists every mistake with its key path.
     """

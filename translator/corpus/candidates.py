@@ -59,12 +59,11 @@ def collect_candidates(
     do not change the meaning of a score. Raises CorpusError if a source cannot be read.
 
     Args:
-        config: of the corpus.
         test_sets: additional test sets, which follow the sources in the result.
-        rules: of the normalizer; the configuration chooses among them.
+        rules: all rules of the normalizer; `config` chooses among them.
         folder: an empty folder for the texts.
         index: gets both folded sides of each pair, in the order of the result, unless near-duplicates may stay.
-        processes: that clean.
+        processes: number of processes that clean text.
     """
     sources = [*config.sources, *test_sets]
     is_filtered = [source.use in ("auto", "train") for source in config.sources] + [False] * len(test_sets)
@@ -94,11 +93,10 @@ def _candidates_of(
     """Join all chunks of `source`; write the texts to `folder`, and folded texts and signatures to `index`.
 
     Args:
-        source: whose pairs these are.
         chunks: all chunks of the source, in the order of reading.
-        folder: for the four files of texts: both sides, normalized and raw.
-        index: for the search for near-duplicates.
-        notes: on what reading left out.
+        folder: gets four files of texts: both sides, normalized and raw.
+        index: gets the folded texts and signatures, unless it is not needed.
+        notes: what reading left out, for the report.
     """
     folder.mkdir(exist_ok=True)
     normalized = SideFiles(folder / "normalized.en", folder / "normalized.fa")

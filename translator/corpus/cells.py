@@ -39,11 +39,8 @@ def pair_of_texts(line: int, english: str, persian: str, score: Any, source: Sou
     """Return a pair; one with too long a text, or whose score is too low or no number, has a defect.
 
     Args:
-        line: of the pair in its file, from 1.
-        english: the English text.
-        persian: the Persian text.
-        score: value of the column of `min_score`, if `source` has one.
-        source: with `min_score`.
+        line: line number in the file, from 1.
+        score: the pair's value in the column of `min_score`, if `source` sets it.
     """
     if max(len(english), len(persian)) > LONGEST_LINE // 4:  # a character has at most four bytes
         longest = max(len(english.encode()), len(persian.encode()))

@@ -35,8 +35,8 @@ def chunks_of(pairs: Iterable[Pair], number: int, filtered: bool) -> Iterator[Ch
     """Yield `pairs` in one or more chunks; their borders depend only on the pairs.
 
     Args:
-        pairs: of one source.
-        number: of the source.
+        pairs: all pairs of one source.
+        number: index of the source in the configuration.
         filtered: whether the filters apply to the source.
     """
     chunk = Chunk(number, filtered, [])

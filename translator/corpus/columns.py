@@ -78,7 +78,7 @@ def columns_by_name(names: Sequence[str], source: SourceConfig, label: str, abse
     """Return the columns that `source` names, by default the usual ones.
 
     Args:
-        names: of all columns.
+        names: the names of all columns, in order.
         source: with `source_column`, `target_column` and `min_score`; a number counts the columns from 1.
         label: name of the table in messages.
         absence: end of the message on a name that is missing: why, and what to do.
@@ -108,8 +108,7 @@ def place_of_column(column: str | int, names: Sequence[str], label: str, absence
     """Return the place, from 0, of a column that is given by its name or by its number from 1.
 
     Args:
-        column: its name or number.
-        names: of all columns.
+        names: the names of all columns, in order.
         label: name of the table in messages.
         absence: end of the message on a name that is missing: why, and what to do.
 

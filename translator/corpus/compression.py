@@ -80,7 +80,7 @@ def damaged_files(path: Path) -> Iterator[None]:
             # bz2 and gzip give no number; a damaged zip may give a negative offset
             if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
                 raise
-            raise CorpusError(f"{path} is damaged or truncated ({error}); get the file again") from error
+            raise CorpusError(f"{path} is damaged or truncated ({error}); download or copy the file again") from error
 
 
 def members_of(path: Path) -> list[str]:

@@ -26,7 +26,6 @@ def rows_of_csv(lines: Iterable[str], label: str, note: Callable[[str], None]) -
     is a row without cells.
 
     Args:
-        lines: of the text.
         label: name of the text in messages.
         note: is called with a message on the first quotation mark without an end.
     """
@@ -51,7 +50,7 @@ class _RowReader:
         self._noted_open_mark = False
 
     def read(self, number: int, line: str) -> Iterator[Row]:
-        """Take the next line, and yield the rows that end with it."""
+        """Take the next line, and yield what it completes: a row, the lines of a broken row, or nothing."""
         # 1. A line that cannot be read ends a row.
         if isinstance(line, Unreadable):
             yield from self.give_up_row()
@@ -128,7 +127,10 @@ def _cell_pattern(delimiter: str) -> re.Pattern[str]:
 
 
 def _cells(text: str, pattern: re.Pattern[str]) -> list[str] | None:
-    """Return the cells of a row, each on one line; None if the last has no end, nothing if the row is broken."""
+    """Return the cells of a row, each on one line.
+
+    None if the row may go on: its last cell in quotation marks has no end. Empty if the row is broken.
+    """
     cells = []
     place = 0
     while match := pattern.match(text, place):

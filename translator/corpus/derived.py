@@ -49,11 +49,11 @@ def inherited_sources(
     """Return the text of each source in `split` as sources of a derived run.
 
     Args:
-        corpus: of the parent run.
+        corpus: the prepared text of the parent run.
         split: the part of it, which is also the `use` of the new sources.
-        weights: of each source, by name.
-        max_pairs: of each source; None: all.
-        folder: of a sample of the text (see `write_sample`); None: the whole text.
+        weights: returns the weight of the source with a name.
+        max_pairs: most pairs of each source; None: all.
+        folder: where `write_sample` wrote a sample of the text; None: the whole text.
     """
     folder = (folder or corpus.directory / split).resolve()
     return [
@@ -189,10 +189,10 @@ def write_synthetic(
     Args:
         english: the file of the translations.
         persian: the file of the lines that were translated.
-        filters: of the run.
+        filters: the filters of the run, whose length limits are tightened.
         output: without the ending `.en` or `.fa`.
         made_files: the record of the folder of `output`.
-        round_trip_scores: of each pair; None: pairs have no scores.
+        round_trip_scores: the score of each pair; None: no pair is dropped for its score.
         lowest_score: pairs with lower ones are dropped.
     """
     broken_rule = PairFilter(filters.model_copy(update=_STRICT_LENGTHS)).broken_rule
@@ -229,8 +229,8 @@ def write_best(
     Args:
         n_best: the file of translations.
         references: one for each row.
-        fingerprint: of the prepared text that has the references.
-        score: of a translation and a reference; the higher, the better.
+        fingerprint: identifies the prepared text that has the references.
+        score: rates a translation against its reference; the higher, the better.
         output: a line for each row.
         made_files: the record of the folder of `output`.
     """

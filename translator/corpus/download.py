@@ -29,7 +29,7 @@ def download_dataset(name: str, folder: Path) -> Path:
 
     Args:
         name: one of the table, or `opus:NAME/VERSION`.
-        folder: for the files; it is made if it is missing.
+        folder: made if it is missing.
 
     Raises:
         InputError: the name is unknown.
@@ -81,7 +81,7 @@ def _fetch(dataset: Dataset, file: RemoteFile, folder: Path) -> Texts:
 
     path = folder / file.name
     LOGGER.info(f"{dataset.title}; licence: {dataset.licence}\ndownloading {file.address} to {path}")
-    # The work folder is outside the dataset's own folder, which a failed download must not leave behind.
+    # The work folder is outside the dataset's own folder, which a failed download must not leave on disk.
     with storage_errors(path), work_folder(folder / Path(file.name).parts[0], alone=True) as beside:
         partial = beside / path.name
         try:
@@ -106,7 +106,7 @@ def _fetch(dataset: Dataset, file: RemoteFile, folder: Path) -> Texts:
 
 
 def _download(dataset: Dataset, file: RemoteFile, path: Path) -> None:
-    """Download a file of `dataset` to `path`, with further attempts if the connection fails.
+    """Download a file of `dataset` to `path`, and try again if the connection fails.
 
     Raises:
         RequestException: the connection fails.
@@ -149,7 +149,9 @@ def _download(dataset: Dataset, file: RemoteFile, path: Path) -> None:
 
 
 def _checked_texts(dataset: Dataset, file: RemoteFile, path: Path) -> Texts:
-    """Check the file at `path`; return the texts to unpack, none from a file that is read in place.
+    """Check the file at `path`; return the texts to unpack.
+
+    Empty if there is nothing to unpack: a zip is read in place, and some files are texts themselves.
 
     Raises CorpusError: size or hash are wrong, the file is damaged, or texts are missing.
     """

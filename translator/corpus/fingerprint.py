@@ -26,9 +26,7 @@ def corpus_fingerprint(
     """Return SHA-256 in hexadecimal over the bytes of the corpus files (not their paths), settings, rules, versions.
 
     Args:
-        config: of the corpus.
         test_sets: additional test sets, whose text is kept out of the splits.
-        rules: of the normalizer.
         hashes: `hashes_of_files` of each source, then of each test set.
     """
     sources = [*config.sources, *test_sets]
@@ -51,7 +49,7 @@ def _described(source: SourceConfig, file_hashes: Sequence[str]) -> dict[str, An
         layout = "sides"
     elif present_path(source.path).is_dir():
         layout = "folder"
-    # A name tells how the bytes are read.
+    # The name of a file decides how its bytes are read.
     forms = [str(form_of(file.name)) for file in source_files(source)]
     settings = source.model_dump(mode="json", exclude={"path", "source_path", "target_path", "obtain", "weight"})
     return {**settings, "files": list(file_hashes), "forms": forms, "layout": layout}

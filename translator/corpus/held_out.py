@@ -94,7 +94,11 @@ def read_held_out(corpora: Sequence[SourceConfig], normalizer: Normalizer) -> He
 
 
 def _source_and_references(pairs: Sequence[Pair | None], *, from_persian: bool) -> tuple[str, list[str]]:
-    """Return the source and the references of a line, of which there is one pair for each reference, or None."""
+    """Return the source and all references of a line.
+
+    Args:
+        pairs: one for each reference; None if its file has no such line.
+    """
     source = ""
     references = []
     for pair in pairs:
@@ -112,9 +116,8 @@ def held_out_set(name: str, lines: Iterable[tuple[str, Sequence[str]]], normaliz
     A line is left out if the source or every reference is blank after normalization.
 
     Args:
-        name: of the set.
         lines: the source and the references of each line, as read; a reference may be blank.
-        normalizer: of the model.
+        normalizer: decides whether a text is blank.
 
     Raises CorpusError: no line can be scored.
     """
@@ -171,7 +174,7 @@ def held_out_of_run(
         sample = _sample(sets, config.training.validation_sentences)
         return [sample] if sample.sources else []
 
-    # 3. Test: further sets beside the sources.
+    # 3. Test: extra sets beside the sources.
     for source in config.evaluation.test_sources:
         sets.append(read_held_out([source], normalizer))
         if source.name in corpus.test_set_hashes:

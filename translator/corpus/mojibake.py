@@ -1,4 +1,8 @@
-"""The repair of mojibake: UTF-8 that was decoded as another character set."""
+"""The repair of mojibake: UTF-8 that was decoded as another character set.
+
+`repair_decoding` may never give other results, except where ftfy changes: trained models name it (see
+`translator.corpus.named_functions`).
+"""
 
 import contextlib
 import re

@@ -135,8 +135,11 @@ def jaccard_similarity(first: set[str], second: set[str]) -> float:
 
 
 def _comparisons(bands: Hashes, candidates: Numbers) -> Iterator[tuple[int, int]]:
-    """Yield the numbers of the later and the earlier pair of each comparison, in the order of `candidates`."""
-    # 1. The comparisons of all bands, each once: the place of the later pair, times count, plus that of the earlier.
+    """Yield the numbers of the later and the earlier pair of each comparison, in the order of `candidates`.
+
+    In each band, a pair is compared with the first and the last earlier pair that has its key, not with all of them.
+    """
+    # 1. The comparisons of all bands. Each pair of places is one integer, so that `np.unique` removes repetitions.
     count = len(candidates)
     comparisons = np.empty(0, dtype=np.int64)
     for band in range(BANDS):

@@ -96,8 +96,8 @@ class Normalizer:
 
         Args:
             config: chooses among the rules.
-            languages: of source and target.
-            rules: of a trained model (see `rules_of_run`); None: the current ones.
+            languages: (source, target).
+            rules: those of a trained model (see `rules_of_run`); None: the current ones.
         """
         self.config = config
         self.languages = languages

@@ -14,7 +14,7 @@ from translator.corpus.normalizer_rules import Rewriting, Row
 _LETTER_OR_DIGIT: Final = r"[^\W_]"
 _MARK: Final = rf"[\u0653-\u0655{''.join(sorted(VOWEL_MARKS))}]"
 _NO_LETTER_AFTER: Final = rf"(?!{_LETTER_OR_DIGIT})"  # رفت|.
-_NO_LETTER_BEFORE: Final = rf"(?<!{_LETTER_OR_DIGIT}{ZWNJ})"  # «|کتاب; looks back from behind the half-space
+_NO_LETTER_BEFORE: Final = rf"(?<!{_LETTER_OR_DIGIT}{ZWNJ})"  # «|کتاب; looks back from after the half-space
 _NO_MARK_BEFORE: Final = rf"(?<!{_MARK}{ZWNJ})"  # a mark belongs to a letter: خانهٔ|ما stays
 _STRAY_ZWNJ: Final = rf"{ZWNJ}(?:{_NO_LETTER_AFTER}|{_NO_LETTER_BEFORE}{_NO_MARK_BEFORE})"
 TIDY_ZWNJ: Final = Rewriting(
@@ -80,7 +80,7 @@ _NO_WORD_OF_WINE: Final = rf"(?!(?:{_NO_VERBS}){_WORD_END})"
 # می␣روم, نمی␣روم
 _SEPARATE_MI: Final = rf"{_WORD_START}(ن?می) {_NO_WORD_OF_WINE}(?={_VERB}{_WORD_END})"
 
-# A space between a word of at least two letters and its suffix. It looks back from behind the space.
+# A space between a word of at least two letters and its suffix. It looks back from after the space.
 _SPACE_AFTER_WORD: Final = rf" (?<={_LETTER}{{2}} )"
 
 # کتاب␣های

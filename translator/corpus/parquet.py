@@ -36,7 +36,6 @@ def pairs_of_parquet(
     A row without text on a side gives a pair with the defect `BAD_ROW`. Checksums are verified where the file has them.
 
     Args:
-        path: of the file.
         source: with `source_column`, `target_column` and `min_score`; `translation.en` is the field `en` of the column
             `translation`.
         label: name of the file in messages.
@@ -124,7 +123,7 @@ def _damaged_files(path: Path) -> Iterator[None]:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             reason = excerpt(str(error), 200)
-            raise CorpusError(f"{path} is damaged or truncated ({reason}); get the file again") from error
+            raise CorpusError(f"{path} is damaged or truncated ({reason}); download or copy the file again") from error
 
 
 def _leaf_paths(schema: Any) -> Iterator[tuple[str, ...]]:

@@ -151,7 +151,10 @@ class CorpusReport:
 
 
 def format_report(report: CorpusReport) -> str:
-    """Return the counts as a table: a column for each source, a row for each split and each rule that dropped pairs."""
+    """Return the counts as a table: a column for each source, a row for each split and each rule that dropped pairs.
+
+    With several sources, a last column has the totals.
+    """
     # 1. The counts of each row, by source.
     sources = report.sources
     counts_of_row: dict[str, list[int]] = {}
@@ -180,6 +183,7 @@ def format_report(report: CorpusReport) -> str:
 
 
 def _with_total(counts: Sequence[int]) -> list[int]:
+    """Return `counts` and, if there are several, their sum."""
     return [*counts, sum(counts)] if len(counts) > 1 else list(counts)
 
 

@@ -66,13 +66,12 @@ def prepare_corpus(
 ) -> PreparedCorpus:
     """Clean and split the sources, or reuse the result of an earlier call with the same files and settings.
 
-    No pair of the training split shares its folded source or target with validation, test or `test_sets`, and no pair
-    of the validation split with test or `test_sets`, whose text is used for nothing else.
+    No pair of the training split shares its folded source or target with validation, test or `test_sets`. No pair of
+    the validation split shares one with test or `test_sets`. The text of `test_sets` is used for nothing else.
 
     Args:
-        config: of the corpus.
         test_sets: additional test sets.
-        rules: of the normalizer; None: the current ones.
+        rules: those of a trained model's normalizer; None: the current ones.
         verified: `file_hashes` of the result of another process, which has just prepared the same text on this machine;
             then neither the files nor the prepared text are hashed once more.
 

@@ -7,7 +7,7 @@ from translator.corpus.normalizer_rules import Rewriting, Row
 
 
 def single_spaces(text: str) -> str:
-    """Return `text` with single spaces, and none at its ends."""
+    """Return `text` with single spaces, and none at its ends; trained models name this, so it may never change."""
     return " ".join(filter(None, text.split(" "))) if "  " in text else text.strip(" ")
 
 

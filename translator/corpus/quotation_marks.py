@@ -1,4 +1,9 @@
-"""Rules of the normalizer for quotation marks: straight in English, guillemets in Persian. ␣ is a space."""
+"""Rules of the normalizer for quotation marks: straight in English, guillemets in Persian. ␣ is a space.
+
+The functions here may never give other results: trained models name them in their `normalizer.json`, and expect what
+they gave in training (see `translator.corpus.named_functions`). A changed algorithm is a new function. The rows and
+tables may change: models keep copies of them.
+"""
 
 import re
 from typing import Final

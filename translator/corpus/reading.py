@@ -107,7 +107,7 @@ def _refuse_columns(source: SourceConfig, form: Form | None, label: str) -> None
 def _pairs_of(
     texts: Sequence[TextFile], form: Form | None, source: SourceConfig, note: Callable[[str], None]
 ) -> Iterator[Pair]:
-    """Yield the pairs of two texts, one a side, or of one text that holds both sides, in `form`."""
+    """Yield the pairs of two texts, one per side, or of one text that holds both sides, in `form`."""
     drop_invalid = source.invalid_utf8 == "drop"
     if len(texts) == 2:
         english, persian = texts

@@ -43,7 +43,10 @@ def refuse_swapped(pairs: Sequence[Pair], label: str, text_labels: Sequence[str]
 
 
 def refuse_other_scripts(pairs: Sequence[Pair], label: str, remarks: Remarks) -> None:
-    """Raise CorpusError if under 1% of the pairs have letters on a side, of its script if remarks tell the columns."""
+    """Raise CorpusError if fewer than 1% of the pairs have letters on one of the sides.
+
+    In a table, whose columns `remarks` name, only letters of the script of the side count.
+    """
     pairs_with_texts = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
     count = len(pairs_with_texts)
     if count < _FEWEST_PAIRS_FOR_SCRIPTS:

@@ -57,13 +57,12 @@ def select_pairs(config: CorpusConfig, keys: Sequence[Keys], near_duplicates: Fi
     1. The sources with `use: auto` or `train`, taken together, lose their duplicates, their near-duplicates and the
        pairs beyond the caps.
     2. Each source is split.
-    3. A training pair that shares its source or target with a validation or test pair or with a further test set is
+    3. A training pair that shares its source or target with a validation or test pair or with an extra test set is
        dropped; so is a validation pair that shares one with a test pair.
     4. Training and validation pairs that are near-duplicates of a pair of a named test set are dropped.
 
     Args:
-        config: of the corpus.
-        keys: of the pairs of each of `config.sources`, then of further test sets, from which nothing is dropped.
+        keys: those of each source in `config.sources`, then of each extra test set, which keeps all pairs.
         near_duplicates: finds near-duplicates among all pairs, numbered one after another.
 
     Raises CorpusError: a source has fewer pairs than the configuration holds out.

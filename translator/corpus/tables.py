@@ -44,7 +44,6 @@ def pairs_of_table(
     numbers.
 
     Args:
-        rows: of the table.
         source: with `source_column`, `target_column` and `min_score`.
         label: name of the table in messages.
         note: is called with a message on line 1 if it has names, and on the columns that are read or ignored.

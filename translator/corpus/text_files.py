@@ -39,7 +39,9 @@ class TextFile(NamedTuple):
                 raise CorpusError(f"{self.label} is a packed Parquet file, which cannot be read in place; unpack it")
             return Form.PARQUET
         if form is Form.PARQUET:
-            raise CorpusError(f"{self.label} is no Parquet file (it does not begin with PAR1); get the file again")
+            raise CorpusError(
+                f"{self.label} is no Parquet file (it does not begin with PAR1); download or copy the file again"
+            )
         if form is Form.JSON_LINES and start.lstrip().startswith(b"["):
             unpacked = Path(without_packing(name))
             raise CorpusError(

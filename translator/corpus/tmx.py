@@ -142,7 +142,7 @@ def _unit_groups(blocks: Iterable[bytes], label: str) -> Iterator[_Group]:
     if in_prologue:
         _refuse_entities(data[:first], label)
     if b"</tmx>" not in data:
-        raise CorpusError(f"{label}: not valid XML (it ends before `</tmx>`); get the file again")
+        raise CorpusError(f"{label}: not valid XML (it ends before `</tmx>`); download or copy the file again")
     if starts:
         end = data.rfind(b"</tu>", starts[-1]) + len(b"</tu>")
         content = data[first : max(end, starts[-1] + len(b"<tu>"))]

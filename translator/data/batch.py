@@ -36,7 +36,7 @@ class DataPosition:
 
 @dataclass(frozen=True)
 class Batch:
-    """R rows of L positions a side; a row holds several pairs, in the same order on both sides, then PAD."""
+    """R rows of L positions per side; a row holds several pairs, in the same order on both sides, then PAD."""
 
     fields: Tensor  # (7, R, L) int64: the properties below as one tensor, so that one transfer moves a batch
     pairs: Numbers  # (N,) number of each pair in its split, row after row
@@ -262,7 +262,7 @@ def collate_rows(rows: Sequence[Sequence[tuple[Sequence[int], Sequence[int]]]], 
     target_lengths = np.array([len(target) + 1 for target in targets], np.int64)
     pair_counts = np.array([len(row) for row in rows], np.int64)
 
-    # 2. Rows as long as the longest, if nobody says how long.
+    # 2. By default, rows are as long as the longest.
     if row_length is None:
         row_length = 0
         for row in rows:
@@ -284,7 +284,7 @@ def collate_rows(rows: Sequence[Sequence[tuple[Sequence[int], Sequence[int]]]], 
 
 
 def collate_source(sources: Sequence[Sequence[int]]) -> Tensor:
-    """Return sentences of ids without special tokens as (B, S) int64, one a row: sentence, EOS, PAD…."""
+    """Return sentences of ids without special tokens as (B, S) int64, one per row: sentence, EOS, PAD…."""
     longest = max(map(len, sources), default=0)
     tokens = np.full((len(sources), longest + 1), PAD, np.int64)
     for row, ids in zip(tokens, sources, strict=True):

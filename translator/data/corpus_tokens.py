@@ -44,11 +44,10 @@ def open_tokens(
     if missing, and rewritten with a warning if damaged.
 
     Args:
-        corpus: the text.
         subword: the models that encode it.
-        normalizer: for the validation text, which is stored as read.
+        normalizer: normalizes the validation text, which is stored as read.
         prepared_directory: where the folder is made.
-        processes: that encode; their number does not affect the stores.
+        processes: number of processes that encode; it does not affect the stores.
         verify: whether to check the content of existing stores; otherwise only the sizes of their files are checked.
 
     Raises StorageError: the folder is not writable, written data is unreadable, or the prepared text is damaged.

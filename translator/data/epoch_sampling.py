@@ -132,7 +132,7 @@ class EpochSampler:
         return map_in_order(functools.partial(_BlockSampler, self), self._blocks(epochs), processes, _NICENESS)
 
     def _blocks(self, epochs: Iterable[tuple[int, EpochDraws]]) -> Iterator[_Block]:
-        """Yield the blocks of all epochs, in the order in which `write` writes them."""
+        """Yield the blocks of all epochs: epoch by epoch, source by source; `write` takes them in this order."""
         text_blocks: dict[str, list[tuple[TextBlock, TextBlock]]] = {}
         for epoch, draws in epochs:
             for source_number, name in enumerate(draws.names):
@@ -143,7 +143,7 @@ class EpochSampler:
                         epoch=epoch,
                         source_name=name,
                         first_number=first_number,
-                        counts=draws.counts(source_number, first_number, _SENTENCES),
+                        counts=draws.counts(source_number, first_number, _SENTENCES),  # draws of each pair
                         source=source,
                         target=target,
                     )

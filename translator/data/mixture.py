@@ -95,8 +95,8 @@ def epoch_draws(
         usable: the numbers of the usable pairs of each source, in ascending order.
         draw_counts: how many pairs of each source an epoch takes.
         seed: `run.seed`.
-        epoch: from 0.
-        folder: for files without a name, to which the result is mapped.
+        epoch: number of the epoch, from 0.
+        folder: holds files without a name, to which the result is mapped.
 
     Raises StorageError: the disk is full, or the folder is not writable.
     """

@@ -1,6 +1,6 @@
 """Packing: which sentence pairs share a row of a batch.
 
-A row has L positions a side and holds several sentence pairs, one after the other. Pairs arrive in random order and
+A row has L positions per side and holds several sentence pairs, one after the other. Pairs arrive in random order and
 go into the first open row with room on both sides (first fit, over a small number of open rows). So a batch is a
 random sample of all lengths, every batch has the same shape, and about 97% of the positions of the fuller side are
 tokens. On documents, this is known as sequence packing (Raffel et al. 2020 §3.1.3; Krell et al. 2021).

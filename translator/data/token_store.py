@@ -67,7 +67,7 @@ class TokenWriter:
         return self
 
     def append(self, rows: FlatRows) -> None:
-        """Write the ids of further sentences; raise StorageError if the disk is full."""
+        """Write the ids of more sentences; raise StorageError if the disk is full."""
         assert ((rows.ids >= 0) & (rows.ids < self._vocabulary_size)).all()
         ends = self._tokens + np.cumsum(rows.lengths, dtype=_OFFSET)
         with storage_errors(self._prefix.parent):
@@ -305,7 +305,7 @@ def _flat_side(token_stores: Sequence[TokenStore], places: _Places, lengths: NDA
 
     Args:
         token_stores: the stores of this side, one for each source.
-        places: of the N pairs.
+        places: where each of the N pairs is: its store and its number there.
         lengths: (N,) tokens of each sentence, without special tokens.
     """
     starts = np.cumsum(lengths, dtype=np.int64) - lengths

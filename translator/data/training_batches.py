@@ -1,5 +1,16 @@
 """The batches of training: a pure function of seed, epoch and row, the same for any number of ranks.
 
+How an epoch is made:
+
+1. Draw pairs from each source, by its weight.
+2. With augmentation or subword sampling, write a text of the drawn pairs with changes of its own.
+3. Plan rows: put the pairs, in random order, into rows of L positions.
+4. Cut the rows into batches of R, and collate those of this rank.
+
+Properties: every batch has one shape; a run resumes exactly from an epoch and a row; ranks share each batch, so their
+number does not change the training. The price is disk space for the plan of an epoch, and for its text if it changes.
+The next epoch is made while this one is read, by one rank of a machine for all of them.
+
 R rows of a batch, L positions of a row, N pairs
 """
 
@@ -96,9 +107,8 @@ class TrainingBatches:
         every usable pair once, unless weights or a temperature change the mixture.
 
         Args:
-            position: of the first batch.
+            position: where the first batch begins: an epoch and a row.
             accumulation: batches of an update, the same for any number of ranks; they may extend into the next epoch.
-            rank: of this process.
             world_size: ranks that share each batch; each takes an equal number of its rows.
             machine: where the ranks of this machine share the files of the epochs; None: this one makes its own.
             check: called while the next epoch is not ready.

@@ -35,7 +35,10 @@ def comet_lacks(model: str | None, run: RunFolder) -> str | None:
     if path.resolve().is_relative_to(run.path.resolve()):
         return f"COMET's model {model} is inside a run folder and is not loaded, since loading runs its code"
     if shutil.which(_PROGRAM) is None:
-        return f"COMET needs the program {_PROGRAM}: pip install unbabel-comet, in any environment on PATH"
+        return (
+            f"COMET needs the program {_PROGRAM} on PATH: install unbabel-comet in an environment of its own, since "
+            "its requirements conflict with ours"
+        )
     return None
 
 

@@ -78,11 +78,12 @@ def compare_systems(
 
     Args:
         sets: one test set, translated by two or more systems; the first is the baseline.
-        metrics: of the significance tests.
+        metrics: those that the significance tests compare.
         variants: the normalizations applied to both sides before the comparison.
-        samples, trials: of bootstrap and approximate randomisation; 0 skips the test.
+        samples: bootstrap samples; 0 skips this test.
+        trials: trials of approximate randomisation; 0 skips this test.
         examples: number of largest differences in each direction.
-        description: of the progress bar; None: no bar.
+        description: text of the progress bar; None: no bar.
 
     Raises InputError: there are fewer than two systems, or their sentences or references differ.
     """

@@ -252,9 +252,6 @@ def _evaluate_system(
     """Translate and score the test sets with one system, and save the results of each.
 
     Args:
-        plan: what to evaluate.
-        system: the system.
-        translator: of the system.
         search: label of its search settings.
         rare_shares: the share of rare words in each source, by test set; empty if unknown.
 

@@ -61,10 +61,9 @@ def evaluation_page(
     """Return a self-contained HTML page with all texts escaped.
 
     Args:
-        title: of the page.
         sets: test sets as translated by each system.
-        diagnoses: of each set.
-        comparisons: of the systems, by test set.
+        diagnoses: one for each set.
+        comparisons: one for each test set with several systems.
         missing: metrics that were not computed, with the reason.
     """
     # 1. Group the results by test set; each has the systems in the order of `sets`.

@@ -109,9 +109,9 @@ def compute_scores(
         references: one text or a tuple of texts for each; the number may vary. As read: references decoded from ids
             would inflate BLEU.
         metrics: all but COMET.
-        normalization: of the normalized and the folded text; None scores raw text only.
-        languages: of source and target.
-        rules: of the model's normalizer; None: the current ones.
+        normalization: rules for the normalized and the folded text; None scores raw text only.
+        languages: (source, target).
+        rules: those of the model's normalizer; None: the current ones.
         bootstrap_samples: None computes no intervals.
         test_set: name in the scores and in messages.
 

@@ -44,8 +44,7 @@ def resample(
 
     Args:
         systems: name and N hypotheses of each.
-        metric: sacreBLEU's metric.
-        references: of the N sentences.
+        references: one or more for each of the N sentences.
         kind: `bs` for bootstrap resampling, `ar` for approximate randomisation.
         draws: resamples or trials.
     """

@@ -113,7 +113,7 @@ def json_lines(rows: Sequence[Any]) -> bytes:
 def text_sides(sources: Sequence[str], references: Sequence[tuple[str, ...]]) -> dict[str, bytes]:
     """Return the text of a test set as the content of its files, by the ending of their names.
 
-    Line N of every file is sentence N; a further reference that it lacks is a blank line.
+    Line N of every file is sentence N; an extra reference that it lacks is a blank line.
 
     Args:
         sources: N sentences.
@@ -129,8 +129,6 @@ def claim_name(folder: Path, name: str, sides: Mapping[str, bytes], *, replaces:
     """Write the text of the test set `name` to `folder`, which keeps the name from other texts.
 
     Args:
-        folder: an evaluation folder.
-        name: of the test set.
         sides: its text, as `text_sides` returns it.
         replaces: whether another text of that name is replaced.
 
@@ -142,7 +140,10 @@ def claim_name(folder: Path, name: str, sides: Mapping[str, bytes], *, replaces:
         if saved_sides == sides:
             return
         if saved_sides and not replaces:
-            raise RunError(f"another process evaluates another text called {name} in {folder}; repeat the command")
+            raise RunError(
+                f"another process is evaluating a different text named {name} in {folder}; wait for it, then repeat "
+                "the command"
+            )
         # The source comes last: where it is, all references are, and no reference of a text that was never complete.
         _side_file(folder, name, "source").unlink(missing_ok=True)
         number = 1
@@ -339,7 +340,7 @@ def distinct_labels(sets: Sequence[ScoredSet]) -> tuple[str, ...]:
 
 
 def saved_scores(run: RunFolder) -> list[Score]:
-    """Return the scores of `run`, newest first; none if it was never evaluated."""
+    """Return the scores of `run`, newest first; empty if it was never evaluated."""
     return read_scores(run.evaluation_folder)
 
 

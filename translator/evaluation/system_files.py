@@ -130,7 +130,6 @@ def newest_sets(folder: Path | str, checkpoint: str | None = None, search: str |
     """Return the latest translations of a run by test set, for one checkpoint and search or for any.
 
     Args:
-        folder: of the run.
         checkpoint: `best`, `last`, `averaged`, a name or a step number.
         search: label of the search settings, for example `beam-5`.
 

@@ -28,7 +28,7 @@ class Table(NamedTuple):
     facts: Sequence[tuple[str, str]] = ()  # names and signatures, which a page shows on request
 
     def lines(self) -> list[str]:
-        """Return header, rule and rows, without the title; nothing if there are no rows."""
+        """Return header, rule and rows, without the title; empty if there are no rows."""
         if not self.rows:
             return []
         return text_table(self.header, self.rows, text_columns=self.text_columns).split("\n")
@@ -45,9 +45,8 @@ def score_table(header: Sequence[str], scores: Iterable[LabelledScore], title: s
     """Return a table of scores with a column for each normalization.
 
     Args:
-        header: of the cells on the left, which name a score.
-        scores: in the order of the rows; scores with equal labels share a row.
-        title: of the table.
+        header: names of the columns on the left, which label a score.
+        scores: rows keep their order; scores with equal labels share a row.
     """
     # 1. Sort the scores into rows and columns.
     shown_scores: dict[tuple[str, ...], dict[str, str]] = {}  # by label, then by normalization
@@ -96,7 +95,7 @@ def shown_name(name: str) -> str:
 
 def part_table(diagnoses: Sequence[Diagnosis], labels: Sequence[str]) -> Table:
     """Return the scores of the parts of a test set, a column for each metric and system."""
-    # 1. Find the parts of each system; they may differ, since systems may know different rare words.
+    # 1. Find the parts of each system; they may differ, since the training texts of systems have different rare words.
     parts_of_systems: list[dict[tuple[str, str], Part]] = []
     sentence_counts: dict[tuple[str, str], int] = {}
     for diagnosis in diagnoses:

@@ -69,7 +69,7 @@ def format_diagnosis(diagnosis: Diagnosis, system: str = "") -> list[str]:
 
 
 def format_robustness(scored: ScoredSet, label: str) -> list[str]:
-    """Return the chrF loss under each noise as lines; nothing if it was not measured."""
+    """Return the chrF loss under each noise as lines; empty if it was not measured."""
     if not scored.typed:
         return []
     title = f"{scored.test_set} with noisy input"

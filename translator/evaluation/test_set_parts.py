@@ -41,13 +41,12 @@ def _name_of_part(value: float, parts: Mapping[float, str]) -> str:
 
 
 def _parts_of_kind(kind: str, part_of_sentence: Sequence[str], names: Iterable[str], scored: ScoredSet) -> list[Part]:
-    """Return the parts of one kind.
+    """Return the parts of one kind that have sentences; empty if all sentences are in one part.
 
     Args:
-        kind: of the parts.
-        part_of_sentence: for each of the N sentences the name of its part; empty if unknown.
-        names: of the parts, in their order.
-        scored: the test set.
+        kind: what divides the set, such as source length.
+        part_of_sentence: the name of the part of each of the N sentences; empty if unknown.
+        names: the names of all parts, in the order of the result.
     """
     used_names = set(part_of_sentence)
     if len(used_names) < 2:

@@ -50,8 +50,7 @@ def chosen_test_sets(run: RunFolder, config: Config, named: Sequence[str], split
     """Return the test sets of an evaluation.
 
     Args:
-        run: whose held-out text is the default.
-        config: of the run.
+        run: its held-out text is the default.
         named: test sets of the user, as `held_out_argument` takes them; they replace the held-out text.
         split: the part of the held-out text.
 
@@ -87,7 +86,7 @@ def sides_of(test_set: HeldOutSet) -> Sides:
 
 
 def sides_of_test_split(run: RunFolder) -> dict[str, Sides]:
-    """Return the text of each test set of the run's own, by name; none for an export.
+    """Return the run's own test text, by the name of each test set; empty for an export.
 
     Raises RunError: the text is damaged.
     """
@@ -213,7 +212,7 @@ def _is_arabic(texts: Sequence[str], normalize: Callable[[str], str]) -> bool:
 def look_into_training(
     run: RunFolder, sets: Sequence[HeldOutSet], rare_below: int, *, leaks: bool
 ) -> dict[str, tuple[float, ...]]:
-    """Return for each set, by name, the share of rare words in each source; nothing if it is unknown.
+    """Return, by the name of each set, the share of rare words in each source; empty if it is unknown.
 
     Reads the prepared training text of the run, if it is on this disk. A word is rare if it occurs there fewer than
     `rare_below` times, in any case. With `leaks`, warns of sets that share sentences with the training text.

@@ -28,9 +28,9 @@ def text_variants(
     """Return three variants: raw, normalized, and normalized with spaces for ZWNJ; labels name changed rules.
 
     Args:
-        config: which rules of the normalizer apply.
-        languages: of source and target; the rules of the target language apply.
-        rules: of the model's normalizer; None: the current ones.
+        config: chooses among the rules.
+        languages: (source, target); the rules of the target language apply.
+        rules: those of the model's normalizer; None: the current ones.
     """
     normalizer = Normalizer(config, languages, rules)
 

@@ -42,8 +42,8 @@ def hold_results(folder: Path, name: str) -> Iterator[None]:
             is_free = stack.enter_context(exclusive(lock_file))
             if not is_free:
                 raise RunError(
-                    f"another process evaluates {name} in {folder}; wait for it or stop it, and repeat the command, "
-                    "or evaluate another checkpoint or with other search settings meanwhile"
+                    f"another process is evaluating {name} in {folder}; wait for it or stop it, then repeat the "
+                    "command. Other checkpoints and search settings can be evaluated meanwhile"
                 )
             # The process that held the file may have removed it before it was locked here; then lock the new one.
             with contextlib.suppress(FileNotFoundError):
@@ -78,7 +78,6 @@ class UnfinishedTranslations:
         """Name the file; it need not exist.
 
         Args:
-            path: of the file.
             made_from: all that decides the translations, as JSON values.
             count: number of lines of the text.
         """
@@ -132,13 +131,12 @@ def translate_resumably(
 ) -> list[ModelScore]:
     """Return the best translation of each source, and save it in `partial_file` at once; continue that file.
 
-    A block of sentences is translated again unless all of it is saved: its sentences are searched together, and in
-    other company the last digits of their scores could differ.
+    A block of sentences is translated again unless all of it is saved. The reason: its sentences are searched together,
+    and beside other sentences the last digits of their scores could differ.
 
     Args:
         sources: the text, a sentence each.
-        translator: the system.
-        name: of the text, for progress and messages.
+        name: what progress and messages call the text.
         partial_file: the file, which the caller holds, and deletes after saving the results.
 
     Raises StorageError: the file cannot be written.

@@ -13,13 +13,13 @@ def write_marian_tokenizer(folder: Path, subword_folder: Path, max_length: int, 
 
     Args:
         folder: the export; it exists.
-        subword_folder: of the run.
+        subword_folder: the run's folder of subword models.
         max_length: the limit for `truncation=True`, in tokens with EOS.
-        languages: of source and target.
+        languages: (source, target).
     """
     subword = SubwordPair.load(subword_folder)
 
-    # 1. The models: Marian has one file a side, also where both sides share a model.
+    # 1. The models: Marian has one file per side, also where both sides share a model.
     source_file, target_file = (JOINT_FILE, JOINT_FILE) if subword.joint else (SOURCE_FILE, TARGET_FILE)
     write_bytes(folder / "source.spm", (subword_folder / source_file).read_bytes())
     write_bytes(folder / "target.spm", (subword_folder / target_file).read_bytes())

@@ -25,9 +25,8 @@ def model_card(index: ExportIndex, config: Config, run: RunFolder, rules: Normal
 
     Args:
         index: format and origin of the export.
-        config: of the run.
         run: its folder, for the scores of the exported checkpoint.
-        rules: of the model's normalizer.
+        rules: those of the model's normalizer.
     """
     search, languages, placeholders = config.search, config.corpus.languages, config.subword.placeholders
     from_english = languages[0] == ENGLISH
@@ -98,7 +97,7 @@ def _normalizer_values(config: Config, rules: NormalizerRules, *, from_english: 
 def _sources(config: Config) -> list[tuple[str, str, str]]:
     """Return name, use and origin of each corpus of the run."""
     rows = [(source.name, str(source.use), _origin(source)) for source in config.corpus.sources]
-    rows += [(source.name, "further test set", _origin(source)) for source in config.evaluation.test_sources]
+    rows += [(source.name, "extra test set", _origin(source)) for source in config.evaluation.test_sources]
     return rows
 
 

@@ -37,8 +37,7 @@ def write_ctranslate2(
 
     Args:
         folder: exists already.
-        model: in our own format; stays unchanged.
-        config: its sizes and kinds of layers.
+        model: stays unchanged.
         subword: gives the vocabularies.
         quantization: type of the weights in CTranslate2's names.
 

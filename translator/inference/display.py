@@ -43,7 +43,7 @@ def visual_lines(text: str, columns: int | None = None) -> list[str]:
     """Return `text` as lines with joined letter shapes in visual order, left to right.
 
     Args:
-        text: in logical order.
+        text: characters in logical order, as typed.
         columns: maximum length of a line; None means the width of the terminal.
     """
     from bidi.algorithm import get_display  # `bidi.get_display` does not mirror brackets

@@ -71,7 +71,6 @@ def read_index(folder: Path, *, verify: bool = True) -> ExportIndex:
     """Return the content of export.json.
 
     Args:
-        folder: of an export.
         verify: whether to compare the checksums of all files.
 
     Raises:

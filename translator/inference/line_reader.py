@@ -43,12 +43,12 @@ def read_lines(source: int | Path, strict: bool = False, pace: Pace = PIPE) -> I
 
     Args:
         source: a file on disk, or a descriptor.
-        strict: refuse a line that is not UTF-8, instead of replacing its invalid bytes.
-        pace: numbers of lines and bytes.
+        strict: refuse a line that is not UTF-8, instead of putting U+FFFD for its invalid bytes.
+        pace: how many lines and bytes a chunk has.
 
     Raises:
         InputError: a line exceeds `LONGEST_LINE` or, if `strict`, is not UTF-8; all lines before it have been yielded.
-        CorpusError: the text is in another encoding, or is none, or the file is damaged.
+        CorpusError: the file is damaged, is no text, or is in another encoding.
         StorageError: the input cannot be read.
     """
     # A file on disk may be compressed; what arrives at a descriptor is plain text.
@@ -76,7 +76,7 @@ def read_lines(source: int | Path, strict: bool = False, pace: Pace = PIPE) -> I
 
 
 def joined_chunks(chunks: Iterable[Chunk], line_count: int) -> Iterator[Chunk]:
-    """Yield consecutive chunks as one, of at least `line_count` lines each, but for the last."""
+    """Join consecutive chunks until each has at least `line_count` lines; the last may have fewer."""
     first_line = 1
     texts: list[str] = []
     invalid: list[int] = []

@@ -150,7 +150,7 @@ def choose_processes(translator: "Translator", size: int) -> int:
 
     Args:
         translator: its engine and its search settings decide.
-        size: of the text in bytes; a short text does not pay for starting processes.
+        size: bytes of the text; a short text does not pay for starting processes.
     """
     searcher = translator.searcher
     if searcher.name != "torch":

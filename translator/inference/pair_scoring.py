@@ -41,7 +41,7 @@ def score_batch(
         searcher: the engine.
         search: gives the length penalty, and the length limit beyond which a target is not `finished`.
         pairs: the ids of both sides, which fit into the model.
-        translations: of the pairs, unscored.
+        translations: one for each pair, without scores.
     """
     # Teacher forcing: the model reads each given translation and says how likely each of its tokens is.
     rows = [pair.source for pair in pairs]

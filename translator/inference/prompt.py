@@ -26,10 +26,9 @@ def translate_texts(
 
     Args:
         work: what to write for each text.
-        translator: the model.
-        texts: in the source language.
+        texts: source texts.
         output: a standard stream.
-        order: of the characters; applies to plain text only.
+        order: logical or visual order of the characters, in plain text only.
         first_line: number of the first text.
     """
     lines = work.render(translator, texts, first_line)

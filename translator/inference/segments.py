@@ -114,7 +114,7 @@ class SegmentReader:
         return SegmentedTexts(segments=segments, between=between)
 
     def _part(self, text: str) -> PartedText:
-        """Return a text, parted into sentences, or as one line, and what to copy around them."""
+        """Return a text, split into sentences or as one line, and what to copy around them."""
         text = text.replace("\ufffd", "")  # a broken character
         if is_blank(text):
             return PartedText(sentences=[], between=[""], is_foreign=False)

@@ -121,7 +121,7 @@ class TorchSearcher(Searcher):
         return first_maps + self.cross_attention(rows[middle:], labels[middle:])
 
     def _cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
-        # 1. The target input: each label behind SOS, without its last token.
+        # 1. The target input: SOS, then each label without its last token.
         longest = max(len(label) for label in labels)
         target_input = torch.full((len(rows), longest), PAD)  # (B, T)
         for row_input, label in zip(target_input, labels, strict=True):

@@ -59,7 +59,7 @@ class Translator:
         """Return the translator of a run or of an exported folder, without changing settings of the process.
 
         Args:
-            folder: of the run or the export; several runs form an ensemble with the settings of the first.
+            folder: a run or an export; several runs form an ensemble with the settings of the first.
             engine: `torch` or `ctranslate2`, which first exports the run into its folder `export`, once per checkpoint.
                 `auto` selects CTranslate2 on a CPU if it supports the request; otherwise torch, with the reason logged.
             checkpoint: `best`, `last`, `averaged` or a step number, the same for each run; an export has only one.
@@ -127,7 +127,7 @@ class Translator:
         An alignment has no words of copied sentences.
 
         Args:
-            texts: in the source language.
+            texts: source texts.
             count: translations per text; at most `search.beam_size` with beam search, 1 with greedy search.
             prefixes: for each text, the beginning of its translations in whole words, or an empty text.
             attention: also return attention maps and word alignments.
@@ -293,7 +293,7 @@ class Translator:
         Raises InputError: `source` is no valid text, a side is too long for the model, or the engine gives no
             attention.
         """
-        # A given translation is one segment: nobody knows which part of it belongs to which part of the source.
+        # A given translation is one segment, because its parts are not aligned with those of the source.
         (pair,) = self._pair_ids(checked_texts([source], "source"), [target])
         if not self._fits(pair):
             raise InputError(

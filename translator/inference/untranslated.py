@@ -17,7 +17,7 @@ _CONTROLS: Final = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x9f\ufffd]")  # U+FF
 
 @dataclass(frozen=True)
 class PartedText:
-    """A text, parted into sentences to translate and copied text between them."""
+    """A text, split into sentences to translate and copied text between them."""
 
     sentences: list[str]
     between: list[str]  # before the first sentence, between two, and after the last: one more than there are sentences
@@ -31,7 +31,7 @@ def part_text(
 
     Args:
         sentences: all sentences of the text.
-        script: of the source language, as in the Unicode names of its letters.
+        script: the script of the source language, as Unicode names it: LATIN or ARABIC.
         is_unreadable: whether the model cannot read a sign; such signs are cut off at both ends of a sentence.
         as_in_target: changes copied text without words for the target language.
     """

@@ -155,7 +155,10 @@ def _plain(
 
 
 class _PlainAttention(torch.autograd.Function):
-    """Plain attention. With weights P and O = P V: ∂V = Pᵀ ∂O, ∂P = ∂O Vᵀ, ∂scores = P ∘ (∂P - Σ P ∘ ∂P)."""
+    """Equals torch's kernel up to rounding (tests/model/test_attention.py); read `attention_weights` first.
+
+    With weights P and O = P V: ∂V = Pᵀ ∂O, ∂P = ∂O Vᵀ, ∂scores = P ∘ (∂P - Σ P ∘ ∂P).
+    """
 
     @staticmethod
     def forward(

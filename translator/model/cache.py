@@ -142,11 +142,9 @@ class DecoderCache:
         """Take the empty caches of all layers.
 
         Args:
-            layers: for each decoder layer.
+            layers: one for each decoder layer.
             cross_mask: (B, 1, 1, S) bool, True = may attend.
-            heads: H.
-            width: W.
-            dtype: of the attention scores.
+            dtype: type of the attention scores.
         """
         self.layers = layers
         self.width = width

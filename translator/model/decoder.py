@@ -115,7 +115,7 @@ class DecoderStack(nn.Module):
             x: (R, T, D) embedded target input.
             position: (R, T) int64, the index of each token in its sentence.
             memory: (R, S, D), the encoder's output.
-            masks: of the batch, True = may attend.
+            masks: True = may attend.
             weights: if given, the attention weights of each layer are appended to its lists.
         """
         rotation = None if self.rotary is None else self.rotary(position)

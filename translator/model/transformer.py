@@ -1,7 +1,7 @@
 """The encoder-decoder Transformer (Vaswani et al. 2017), from token ids to logits.
 
 R rows, S source positions, T target positions, D model width, V target vocabulary
-In a search: B sentences, one a row; n of them unfinished, with W hypotheses of each; w is 1 at the first step, then W
+In a search: B sentences, one per row; n of them unfinished, with W hypotheses of each; w is 1 at the first step, then W
 """
 
 import torch
@@ -65,7 +65,7 @@ class Transformer(nn.Module):
                 module.kernel = KERNELS[name]
 
     def forward(self, source: Tensor, target_input: Tensor) -> Tensor:
-        """Return the logits of each next target token, given all tokens before it, for one sentence a row.
+        """Return the logits of each next target token, given all tokens before it, for one sentence per row.
 
         Args:
             source: (R, S) int64 ids, each row ended by EOS and padded with PAD.
@@ -118,8 +118,8 @@ class Transformer(nn.Module):
         Args:
             target_input: (R, T) int64 ids, SOS before each sentence.
             position: (R, T) int64, the index of each token in its sentence.
-            memory: (R, S, D), of `encode`.
-            masks: of the batch.
+            memory: (R, S, D), the result of `encode`.
+            masks: True = may attend.
             weights: if given, the attention weights of each layer are appended to it.
         """
         self._check_length(target_input.size(1))
@@ -145,7 +145,7 @@ class Transformer(nn.Module):
 
     @torch.no_grad()
     def start(self, source: Tensor, width: int = 1) -> DecoderCache:
-        """Encode `source` (B, S), one sentence a row; return the cache of a search with `width` hypotheses of each."""
+        """Encode `source` (B, S), one sentence per row; return the cache of a search with `width` hypotheses each."""
         assert not self.training, "dropout is on during a search: call eval() first"
         sentence = one_sentence_a_row(source)
         encoder_mask = self.masks.encoder(sentence)
@@ -181,5 +181,5 @@ class Transformer(nn.Module):
 
 
 def _positions(tokens: Tensor) -> Tensor:
-    """Return (R, L) int64: the index of each token, for `tokens` (R, L) with one sentence a row."""
+    """Return (R, L) int64: the index of each token, for `tokens` (R, L) with one sentence per row."""
     return torch.arange(tokens.size(1), device=tokens.device).expand_as(tokens)

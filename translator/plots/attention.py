@@ -81,9 +81,8 @@ def sentence_attention(
     """Return the attention of a run's translation of `text`; only of the first segment if the text is too long.
 
     Args:
-        run: folder of the run.
-        text: of one or more words.
-        kind: of attention: of the decoder to the encoder, or of either to itself.
+        text: a source text.
+        kind: `cross` is the decoder's attention to the encoder, `encoder` and `decoder` that of either to itself.
         checkpoint: `best`, `last`, `averaged`, a name or a step number.
         overrides: `key.path=value` for the search.
 

@@ -25,7 +25,6 @@ def position_vectors(config: ModelConfig, length: int, model: Transformer | None
     """Return the vectors of the first `length` positions.
 
     Args:
-        config: of the model.
         length: number of positions L.
         model: a trained model, for learned positions.
 

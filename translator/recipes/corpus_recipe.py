@@ -101,7 +101,7 @@ def _choices_for_cpu(size: CorpusSize) -> list[Choice]:
     width = _by_size(sentences, {20_000: 128, 150_000: 192}, 256)
     tokens = _by_size(sentences, {20_000: 2048}, 4096)
 
-    # A small corpus overfits in a long training, and a large one gains less from each further minute.
+    # A small corpus overfits in a long training, and a large one gains less from each extra minute.
     share = sentences / _CPU_SENTENCES
     minutes = round(_CPU_MINUTES * (share if share < 1 else share**0.5))
     minutes = min(120, max(3, minutes))
@@ -199,13 +199,12 @@ def plan_corpus_recipe(
     """Return the recipe for a corpus.
 
     Args:
-        file: of the recipe.
-        sources: of the corpus.
-        size: of all sources together.
+        file: where the recipe will be written.
+        size: that of all sources together.
         gpu: whether the run trains on a GPU.
         direction: `en-fa` or `fa-en`.
         vocabulary: choices that replace that of the vocabulary size, if the text does not allow it.
-        overrides: of the user, as KEY.PATH=VALUE.
+        overrides: the user's settings, as KEY.PATH=VALUE.
 
     Raises ConfigError: an override is wrong.
     """

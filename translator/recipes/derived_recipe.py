@@ -66,11 +66,9 @@ def derived_config(
     """Return the settings of a run with other sources, changes and, after these, the overrides of the user.
 
     Args:
-        parent: the run.
-        folder: of the derived run.
-        sources: of the derived run.
+        folder: the folder of the derived run.
         changes: values by key path.
-        overrides: as KEY.PATH=VALUE.
+        overrides: the user's settings, as KEY.PATH=VALUE.
 
     Raises ConfigError: a value is wrong.
     """

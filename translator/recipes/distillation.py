@@ -65,8 +65,8 @@ def plan_distillation(
         corpus: its prepared text.
         student: folder of the student's run.
         has_monolingual: the student also learns translations of other text.
-        recipe: of subwords, model and training.
-        overrides: of the user, as KEY.PATH=VALUE.
+        recipe: decides subwords, model and training.
+        overrides: the user's settings, as KEY.PATH=VALUE.
 
     Raises ConfigError: the recipe or an override is wrong.
     """

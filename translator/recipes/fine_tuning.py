@@ -73,11 +73,11 @@ def plan_fine_tuning(
         parent: the trained run.
         corpus: its prepared text.
         new_sources: the new text, under names that `parent` does not use.
-        sizes: of each new source.
-        folder: of the new run.
-        replay_share: of the training pairs, from the text of `parent`; at most `LARGEST_REPLAY`.
-        recipe: of training and dropout.
-        overrides: of the user, as KEY.PATH=VALUE.
+        sizes: one for each new source.
+        folder: the folder of the new run.
+        replay_share: share of the training pairs drawn from the text of `parent`; at most `LARGEST_REPLAY`.
+        recipe: decides training and dropout.
+        overrides: the user's settings, as KEY.PATH=VALUE.
 
     Raises:
         InputError: the new text has no pairs.

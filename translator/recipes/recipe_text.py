@@ -33,7 +33,7 @@ def recipe_text(
         base: the text of the recipe, which begins with comments and the section `run`.
         title: comments in place of these.
         corpus: the section `corpus`, in place of the whole section.
-        choices: of keys that `base` sets; each gets its reason as a comment.
+        choices: values for keys that `base` sets; each gets its reason as a comment.
         removed_keys: key paths whose lines are left out.
     """
     choice_of_key = {choice.key: choice for choice in choices}

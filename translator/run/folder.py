@@ -195,7 +195,7 @@ class RunFolder:
             LOGGER.warning(error.about(self.info_file, f"it is kept as {aside.name}, and a new one begins"))
 
     def sessions(self) -> list[dict[str, Any]]:
-        """Return the entries of run.json; none if it is missing or unreadable."""
+        """Return the entries of run.json; empty if it is missing or unreadable."""
         with contextlib.suppress(OSError, RecordError):
             return read_record(_SESSIONS, self.info_file.read_bytes())["sessions"]
         return []

@@ -51,7 +51,7 @@ def hold_folder(folder: Path, advice: str = "set run.directory") -> Iterator[Non
     """Lock a folder by its file `.lock` while the block runs; raise `RunError` if another process holds it.
 
     Args:
-        folder: of a run, or of files that a verb makes; it exists.
+        folder: an existing folder of a run, or of files that a verb makes.
         advice: how to choose another folder.
     """
     file = folder / LOCK_FILE

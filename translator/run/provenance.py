@@ -46,7 +46,7 @@ def environment_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> li
     """Return what of the environment has changed and may change the bits of a result, one line each.
 
     Args:
-        before: an earlier result of `describe_environment`, with further keys that the training adds.
+        before: an earlier result of `describe_environment`, with extra keys that the training adds.
         now: the same, of this start.
     """
     # Dates and commands always differ; only what can change the bits of a result is compared.

@@ -143,7 +143,7 @@ def _progress_cells(state: _State, config: Config) -> dict[str, str]:
         cells["tokens/s"] = f"{progress.target_tokens / progress.seconds:,.0f}"
     if progress.best_score is not None:
         cells["best"] = f"{config.training.best_metric} {progress.best_score:.2f} at {progress.best_step}"
-    # The same question that the training asks itself after each update.
+    # The training makes the same test after each update.
     if reason := config.training.finished(step, progress.seconds, progress.validations_without_gain):
         cells["state"] = f"finished: {reason}"
     return cells

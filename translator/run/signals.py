@@ -27,7 +27,7 @@ _ONE_REQUEST: Final = 2.0  # different signals within this time are one request:
 
 
 class _Requests:
-    """Distinguishes a second request to stop from further signals of the first."""
+    """Distinguishes a second request to stop from repeated signals of the first."""
 
     def __init__(self) -> None:
         self.number: int | None = None

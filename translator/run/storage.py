@@ -57,7 +57,7 @@ def system_error(number: int) -> OSError:
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Yield a file that replaces `path` atomically if the block succeeds, and is deleted otherwise.
 
-    It has the mode of the old file; a new one obeys the umask. A kill leaves a hidden `.NAME.<8 digits>.tmp` behind.
+    It has the mode of the old file; a new one obeys the umask. A kill leaves a hidden `.NAME.<8 digits>.tmp`.
     """
     old_mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
     # Beside the target, because a rename is atomic only inside a file system.

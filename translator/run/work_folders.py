@@ -1,7 +1,7 @@
 """Folders that appear whole or not at all: made in a marked work folder beside the target, then renamed.
 
 A work folder holds `new`, the new content, and `old`, the folder that it replaces. A killed process leaves its work
-folder behind. The next process that works on the same target restores or deletes it.
+folder. The next process that works on the same target restores or deletes it.
 """
 
 import contextlib
@@ -115,7 +115,7 @@ def restore_folders(parent: Path) -> None:
 
 
 def replace_link(link: Path, target: str) -> None:
-    """Point `link` at `target`, relative to its folder, in one step; move a folder in its place to a hidden name."""
+    """Point `link` at `target`, relative to its folder, in one step; a folder named `link` gets a hidden name."""
     with storage_errors(link), work_folder(link) as work:
         new = work / _NEW
         new.symlink_to(target)

@@ -51,7 +51,7 @@ class Neighbours:
 
 
 class _ClockReading(NamedTuple):
-    """The time, and what other programs have computed until then."""
+    """Wall-clock time, and the CPU seconds of other programs so far."""
 
     time: float  # seconds
     neighbour_seconds: float  # CPU seconds of other programs on the cores of this process, up to a constant

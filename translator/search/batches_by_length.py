@@ -7,7 +7,7 @@ def batches_by_length(lengths: Sequence[int], batch_size: Callable[[int], int]) 
     """Yield the indices of the sentences of each batch, longest sentences first.
 
     Args:
-        lengths: of all sentences, in tokens.
+        lengths: tokens of each sentence.
         batch_size: returns the maximum number of sentences of a batch, for the length of its longest sentence.
     """
     order = sorted(range(len(lengths)), key=lambda index: -lengths[index])

@@ -231,7 +231,7 @@ class Endings(NamedTuple):
 
 
 class TokenPaths(NamedTuple):
-    """The tokens of N hypotheses, from their first to their last, and 0 behind it."""
+    """The tokens of N hypotheses, from their first to their last, then 0."""
 
     tokens: npt.NDArray[np.int64]  # (N, L)
     scores: npt.NDArray[np.float64]  # (N, L) summed log-probabilities up to each token

@@ -66,7 +66,7 @@ class Constraints:
 
         # Inside a forced prefix, its next token is the only one that is allowed.
         if length < self._forced.size(1):
-            forced = self._forced[sentences, length].unsqueeze(1)  # (R, 1); PAD behind the end of a prefix
+            forced = self._forced[sentences, length].unsqueeze(1)  # (R, 1); PAD after the end of a prefix
             forbidden |= forced != PAD
             forbidden.scatter_(1, forced, forced == PAD)
 

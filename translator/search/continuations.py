@@ -84,7 +84,7 @@ def _largest_of_groups(values: Tensor, count: int) -> Largest:
     """Return what `largest` does, in two stages of a stable sort, without reading a value.
 
     The `count` largest values lie in the `count` groups of adjacent values that have the largest maxima. This holds
-    with ties, too: a group whose maximum is larger, or equal and further left, has a value that comes first. The
+    with ties, too: a group whose maximum is larger, or equal and more to the left, has a value that comes first. The
     maxima take one pass through the values, where torch's `topk` takes several.
     """
     size = values.size(1)
@@ -125,7 +125,7 @@ def _lowest_of_equals(values: Tensor, best: Tensor, indices: Tensor) -> Tensor:
     falling = torch.arange(size, 0, -1, device=values.device)  # (V,)
     lowest_indices = size - (falling * (values == last)).topk(count, dim=1).values  # (R, C), lowest first
 
-    # 2. Behind the values above the last one, put these indices.
+    # 2. After the values above the last one, put these indices.
     above_count = (best > last).sum(dim=1, keepdim=True)  # (R, 1)
     ranks = torch.arange(count, device=values.device)  # (C,)
     rank_among_equals = (ranks - above_count).clamp(min=0)  # (R, C)

@@ -11,7 +11,7 @@ def length_penalty(length: float, config: SearchConfig) -> float:
     on the normalized score of every continuation.
 
     Args:
-        length: of the hypothesis in tokens, EOS included.
+        length: tokens of the hypothesis, EOS included.
         config: gives the exponent alpha (`length_penalty`) and the base (`length_normalization`): (5 + length) / 6 for
             `gnmt` (Wu et al. 2016 §7, equation 14), the length itself for `average`.
 

@@ -1,4 +1,4 @@
-"""Loop detection: the words with which a translation goes round in circles, although its source does not.
+"""Loop detection: the words that a translation repeats more often than its source does.
 
 A model that is unsure of the next word may say the last ones again, and again after that (Holtzman et al. 2020 §3).
 Languages repeat words too: `the doctor said that the doctor …`, «کم کم». So a repetition is a loop only if it occurs

@@ -28,7 +28,7 @@ def output_lengths(
     Args:
         source_lengths: B lengths in tokens, EOS included.
         config: gives `min_length_ratio` and `max_length_ratio`.
-        max_positions: of the model, in tokens.
+        max_positions: most tokens that the model accepts, EOS included.
         prefixes: for each sentence, the ids (without SOS) that begin its output.
     """
     prefix_lengths = [0] * len(source_lengths)

@@ -1,4 +1,4 @@
-"""The loop that greedy search and sampling share: each path grows by one token a step.
+"""The loop that greedy search and sampling share: each path grows by one token per step.
 
 B sentences, n of them unfinished, W paths of each sentence, R = n * W rows, S source length, V vocabulary, L steps
 """
@@ -79,7 +79,7 @@ def follow_paths(
         # 2. Find the sentences that go on: a path has not ended, and the length limit is not reached.
         has_ended |= tokens.view(-1, width) == EOS
         if not reads_ends(length, device):
-            continue  # what a path says behind its end is cut off later
+            continue  # what a path says after its end is cut off later
         going = (~has_ended.all(dim=1) & (limits > length)).nonzero().squeeze(1)  # (n',) indices into `sentences`
         if len(going) == 0:
             break
@@ -108,7 +108,7 @@ def _hypotheses(
         paths[sentences, :, index] = step.tokens.view(-1, width).cpu().numpy()
         scores[sentences, :, index] = step.log_probabilities.view(-1, width).cpu().numpy()
 
-    # 2. Cut each path behind its end, and rank the paths of a sentence.
+    # 2. Cut each path after its end, and rank the paths of a sentence.
     results: list[list[Hypothesis]] = []
     for sentence_paths, sentence_scores, limit in zip(paths.tolist(), scores.tolist(), limits, strict=True):
         hypotheses = []

@@ -110,7 +110,6 @@ def uniform_noise(source: Tensor, seed: int, draws: int, steps: int) -> Tensor:
 
     Args:
         source: (B, S) int64 ids, padded with PAD.
-        seed: of the search.
         draws: W, the draws of each sentence.
         steps: the numbers of each draw.
     """

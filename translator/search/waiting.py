@@ -1,6 +1,6 @@
 """When a search waits for a GPU.
 
-A GPU works behind the program: each operation only enters a queue, and the program runs ahead. It must wait for the
+A GPU works later than the program: each operation only enters a queue, and the program runs ahead. It must wait for the
 GPU wherever it reads a value, such as the number of sentences that have ended. A search that reads a value in each step
 leaves the GPU idle while the operations of the next step enter the queue. So it reads every few steps. Sentences that
 have ended meanwhile stay in the batch, and find nothing more.

@@ -66,8 +66,7 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
     """Return the application that serves `translator`.
 
     Args:
-        translator: the model with its search.
-        limits: of a request.
+        limits: what a request may ask for, and how long it may take.
         hosts: the allowed `Host` headers, which protects from DNS rebinding; an empty list allows all.
     """
     batcher = Batcher(translator, limits.waiting)
@@ -195,7 +194,7 @@ def _add_page(app: FastAPI, model: dict[str, Any], languages: Languages) -> None
 
 def _check_limits(model: dict[str, Any], lines: list[str], body: TranslateRequest) -> None:
     """Raise HTTPException or InputError if a request exceeds a limit of the server or of the engine."""
-    # The size of the body was limited already; these are the limits that a client knows from `/api/model`.
+    # The size of the body was limited already; these are the limits that `/api/model` states.
     sizes = {"characters": sum(map(len, lines)), "lines": len(lines)}
     for name, size in sizes.items():
         limit = model["limits"][name]

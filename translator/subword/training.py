@@ -133,7 +133,7 @@ def _special_token_options() -> dict[str, Any]:
 
 
 def _explain(message: str, config: SubwordConfig, name: str, sentences: int) -> SubwordError | None:
-    """Return the user error behind a message of SentencePiece, or None for other messages."""
+    """Return the user's mistake that a message of SentencePiece means, or None for other messages."""
     if "sentences_.empty()" in message:
         return SubwordError(f"there is no text to train the {name} subword model on; look at the corpus report")
 

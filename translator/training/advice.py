@@ -60,7 +60,7 @@ def what_would_help(losses: Losses, training_loss: float) -> str:
 
     Args:
         losses: the validations.
-        training_loss: in nats per target token; NaN if unknown.
+        training_loss: nats per target token; NaN if unknown.
     """
     trend = _trend(losses)
     comparison = f"the loss is {training_loss:.2f} on the training text and {trend.loss:.2f} on unseen text"

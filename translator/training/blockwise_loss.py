@@ -21,7 +21,10 @@ BLOCK: Final = {"cpu": 512, "cuda": 8192}  # positions at a time: logits fit a C
 
 
 def blockwise_head_loss(states: Tensor, head: Tensor, labels: Tensor, smoothing: float) -> Losses:
-    """Return the loss of N positions; see `translator.training.loss.HeadLoss`. Under autocast, products are rounded."""
+    """Return the loss of N positions; equals `translator.training.loss.head_loss` up to rounding (read that first).
+
+    tests/training/test_loss.py compares both with torch's cross-entropy. Under autocast, products are rounded.
+    """
     device = states.device.type
     product_type = states.dtype
     if torch.is_autocast_enabled(device):

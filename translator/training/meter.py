@@ -76,8 +76,8 @@ class Meter:
         """Add one update, without device synchronization."""
         self._steps.append((step, result))
 
-    def read(self, further: Mapping[str, float]) -> Report:
-        """Return the report since the last call, with the `further` numbers in its group `train`, and reset."""
+    def read(self, extra: Mapping[str, float]) -> Report:
+        """Return the report since the last call, with the `extra` numbers in its group `train`, and reset."""
         # 1. Read norms and flags, which waits for the device; so `seconds` covers its work.
         results = [result for _, result in self._steps]
         norms = torch.stack([result.gradient_norm for result in results]).tolist()
@@ -96,7 +96,7 @@ class Meter:
             speed["matrix_rate_share"] = flops / seconds / peak_rate
         report = Report(
             curves={
-                "train": _training_statistics(means, norms, finite) | dict(further),
+                "train": _training_statistics(means, norms, finite) | dict(extra),
                 "speed": speed,
                 "loss_by_length": means.by_length,
                 "loss_by_source": means.by_source,

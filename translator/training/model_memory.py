@@ -15,11 +15,10 @@ _MOMENTS = {"adamw": 2, "muon": 1}  # of the optimizer, for each weight; Muon ha
 def check_memory(config: Config, device: torch.device, ranks: int = 1) -> None:
     """Raise ConfigError if `device` has too little free memory for training the model of `config`.
 
-    Asking first is kinder than failing: a system that promises more memory than it has kills the process instead. It
-    comes before the preparation of the corpus, so the vocabularies are those that the recipe asks for.
+    A system that promises more memory than it has kills a process that uses it, so the check comes before training. The
+    corpus is not yet prepared, so the vocabularies are those of the recipe.
 
     Args:
-        config: of the run.
         device: where the model is trained.
         ranks: number of ranks that share the memory of `device`; each has a copy of everything.
     """

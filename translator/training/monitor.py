@@ -126,7 +126,7 @@ class Observer:
         spikes = self.progress.loss_spikes.find(report.steps)
         if not self.distributed.main:
             return
-        # 2. On rank 0: further curves, then log, event file and bar.
+        # 2. On rank 0: extra curves, then log, event file and bar.
         self._add_curves(report, last)
         RECORD.info(report.line)
         self._processor.give_way(report.curves["speed"].get("cpu_share", 1.0))
@@ -138,7 +138,7 @@ class Observer:
         self._bar.set_postfix_str(f"loss {self.training_loss:.3f}  {tokens_per_second:,.0f} tokens/s")
 
     def _add_curves(self, report: Report, last: StepResult) -> None:
-        """Add what rank 0 knows to `report`: skipped updates of the whole run, loss scale, norms of the blocks."""
+        """Add the numbers of rank 0 to `report`: skipped updates of the whole run, loss scale, norms of the blocks."""
         train = report.curves["train"]
         train["skipped_updates_in_all"] = self._skipped.counts.skipped
         if self.updater.choices.precision == "fp16":

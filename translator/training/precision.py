@@ -149,7 +149,7 @@ def choose_processes(config: Config) -> tuple[int, str]:
         return 1, "on a CPU one process with all threads is faster"
     if device.type == "mps" or config.run.device not in ("auto", "cuda"):
         return 1, "one for this GPU"
-    # Rank n computes on GPU n, so the GPUs behind an unusable one do not count.
+    # Rank n computes on GPU n, so the GPUs after an unusable one do not count.
     gpus = sum(number == rank for rank, number in enumerate(usable_gpus()))
     return max(1, gpus), "one for each GPU"
 

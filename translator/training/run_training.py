@@ -209,7 +209,7 @@ def _evaluate(
         LOGGER.warning(f"no checkpoint was chosen by a score, since {without_choice}; `best` is {checkpoint}")
     search = search_label(config.search.model_copy(update={"split_sentences": False}))  # evaluation keeps lines whole
     scores = [score for score in saved_scores(run) if score.checkpoint == checkpoint and score.search == search]
-    # Scores on other texts alone do not tell how good the run is.
+    # Scores on other texts alone do not show how good the run is.
     test_sets = sides_of_test_split(run).keys()
     if scores and test_sets <= {score.test_set for score in scores}:
         return scores, []

@@ -68,7 +68,7 @@ class Trainer:
         self._clock = time.monotonic()  # time up to which `progress.seconds` counts, the same on all ranks
         self._wait_began = time.perf_counter()  # the last wait for batches
         self._in_update = False
-        self._stopping_together = False  # whether all ranks know of a stop signal
+        self._stopping_together = False  # whether all ranks have been told of a stop signal
 
     @property
     def finished(self) -> str | None:
@@ -169,7 +169,7 @@ class Trainer:
                     self._save()
 
     def _next_step(self, batches: Iterator[StepBatches]) -> StepBatches | None:
-        """Return the batches of the next update, or None if training is finished or validates first.
+        """Return the batches of the next update, or None if a validation or the end comes first.
 
         It returns on all ranks at the same time, and all then take the same branch.
 
@@ -181,7 +181,7 @@ class Trainer:
             self._wait_began = time.perf_counter()
             step = next(batches)
             self._observer.meter.waited += time.perf_counter() - self._wait_began
-        # 2. Wait for the other ranks. They keep talking, so a lost or silent rank is noticed however long this takes.
+        # 2. Wait for the other ranks. All keep exchanging, so a lost or silent rank is noticed however long this takes.
         while self._agree(waiting=False):
             pass
         return step

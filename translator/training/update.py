@@ -130,7 +130,7 @@ def memory_errors(config: Config) -> Iterator[None]:
             raise
         positions = config.batching.tokens_per_batch
         raise RunError(
-            f"memory ran out with batches of {positions:,} positions a side. Lower batching.tokens_per_batch (now "
+            f"memory ran out with batches of {positions:,} positions per side. Lower batching.tokens_per_batch (now "
             f"{positions:,}); to keep the size of an update, raise training.accumulation_steps (now "
             f"{config.training.accumulation_steps}) in the same proportion. An existing run accepts both with "
             "--allow-changed; its last checkpoint is intact"

@@ -175,14 +175,14 @@ class Validator:
 
 
 def _losses_of(means: Means) -> dict[str, float]:
-    """Return `loss` and `perplexity`; nothing if no pair fits into a row. A diverged model has a loss of NaN."""
+    """Return `loss` and `perplexity`; empty if no pair fits into a row. A diverged model has a loss of NaN."""
     if not means.by_length:
         return {}
     return {"loss": means.loss, "perplexity": math.exp(min(means.loss, 700.0))}
 
 
 def _scores(pairs: Sequence[TranslatedPair]) -> dict[str, float]:
-    """Return `bleu` and `chrf` of the hypotheses; nothing without pairs."""
+    """Return `bleu` and `chrf` of the hypotheses; empty if there are no pairs."""
     if not pairs:
         return {}
     hypotheses = [pair.hypothesis for pair in pairs]

@@ -11,7 +11,7 @@ _MAX_RATIO: Final = 2.0
 
 
 def check_empty(sentence: Sentence) -> Mistake | None:
-    """Find a translation without a word; source and references must all have words."""
+    """Flag a translation without words if the source and all references have some."""
     for text in (sentence.source, *sentence.references):
         if not words_of(text):
             return None
@@ -21,7 +21,7 @@ def check_empty(sentence: Sentence) -> Mistake | None:
 
 
 def check_too_short(sentence: Sentence) -> Mistake | None:
-    """Find a translation with less than half as many characters as the nearest reference."""
+    """Flag a translation with less than half as many characters as the nearest reference."""
     lengths = _compare_lengths(sentence)
     if lengths is None:
         return None
@@ -29,7 +29,7 @@ def check_too_short(sentence: Sentence) -> Mistake | None:
 
 
 def check_too_long(sentence: Sentence) -> Mistake | None:
-    """Find a translation with more than twice as many characters as the nearest reference."""
+    """Flag a translation with more than twice as many characters as the nearest reference."""
     lengths = _compare_lengths(sentence)
     if lengths is None:
         return None
@@ -65,7 +65,7 @@ def _length_mistake(lengths: _Lengths, *, ratio: float) -> Mistake:
 
 
 def check_unfinished(sentence: Sentence) -> Mistake | None:
-    """Find a translation that the search cut off at its length limit."""
+    """Flag a translation that the search cut off at its length limit."""
     score = sentence.hypothesis_score
     assert score is not None
     if score.finished:

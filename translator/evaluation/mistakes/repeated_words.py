@@ -1,4 +1,4 @@
-"""Repeated words: a translation that goes round in circles (Holtzman et al. 2020 §3)."""
+"""Repeated words: a translation that repeats itself (Holtzman et al. 2020 §3)."""
 
 from collections import Counter
 
