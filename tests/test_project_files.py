@@ -16,6 +16,7 @@ from translator import __version__
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "check.yml").read_text(encoding="utf-8"))
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 
 
 def text_of(name: str) -> str:
@@ -34,8 +35,14 @@ def check() -> ModuleType:
 
 def test_version_is_the_same_in_all_project_files() -> None:
     assert PROJECT["version"] == __version__
-    assert f"## [{__version__}] - " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == __version__
+    assert CITATION["version"] == __version__
+
+
+def test_a_version_has_a_date_once_it_is_released() -> None:
+    released = ".dev" not in __version__
+    assert ("date-released" in CITATION) == released
+    heading = f"## [{__version__}] - " if released else "## [Unreleased]"
+    assert f"\n{heading}" in text_of("CHANGELOG.md")
 
 
 def test_github_workflow_runs_ci_on_every_supported_python() -> None:
