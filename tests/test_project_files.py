@@ -55,9 +55,15 @@ def test_github_workflow_runs_ci_on_every_supported_python() -> None:
         if re.search(r":: 3\.\d+$", classifier):
             promised_versions.append(classifier.rpartition(" ")[2])
     assert PROJECT["requires-python"] == f">={promised_versions[0]}"
-    assert jobs.keys() == {"check", "distributions"}
-    for job in jobs.values():
-        assert job["strategy"]["matrix"]["python"] == promised_versions
+    assert jobs.keys() == {"quick", "check", "distributions"}
+    for name in ("check", "distributions"):
+        assert jobs[name]["strategy"]["matrix"]["python"] == promised_versions
+
+
+def test_actions_are_pinned_by_commit() -> None:
+    for job in WORKFLOW["jobs"].values():
+        for step in job["steps"]:
+            assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", step.get("uses", f"run@{'0' * 40}")), step
 
 
 def test_every_requirement_has_its_pin() -> None:
