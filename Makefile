@@ -26,7 +26,7 @@ RUNS = $(if $(wildcard $(subst $(space),\ ,$(RUN))/config.yaml),--run $(call quo
 unexport TEXT
 
 .DEFAULT_GOAL := help
-.PHONY: help install download prepare train evaluate compare translate export serve tensorboard test check format test-browser bench bench-gpu docs dist clean
+.PHONY: help install download prepare train evaluate compare translate export serve tensorboard lint test check format test-browser bench bench-gpu docs dist clean
 
 help:  ## show this list
 	@echo 'make TARGET [NAME=value ...]'
@@ -83,14 +83,15 @@ serve: $(VENV)/.installed-serve  ## serve RUN as a page and a JSON API at http:/
 tensorboard: install  ## watch all runs in a browser, at PORT
 	@'$(BIN)/translator' tensorboard runs --port $(PORT)
 
-test: $(VENV)/.installed-dev  ## run the tests, one process per core, four at most
-	OMP_NUM_THREADS=1 '$(BIN)/python' -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
-
-check: $(VENV)/.installed-dev  ## format check, lint, types and tests: what must hold before a change lands
+lint: $(VENV)/.installed-dev  ## format check, lint and types
 	'$(BIN)/ruff' format --check .
 	'$(BIN)/ruff' check .
 	'$(BIN)/mypy'
-	$(MAKE) test
+
+test: $(VENV)/.installed-dev  ## run the tests, or TESTS="tests/search FILE ...", one process per core, four at most
+	OMP_NUM_THREADS=1 '$(BIN)/python' -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(TESTS)
+
+check: lint test  ## lint and test: what must hold before a change lands
 
 format: $(VENV)/.installed-dev  ## format every file
 	'$(BIN)/ruff' format .

@@ -16,6 +16,7 @@ from translator import __version__
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "check.yml").read_text(encoding="utf-8"))
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 
 
 def text_of(name: str) -> str:
@@ -34,10 +35,14 @@ def check() -> ModuleType:
 
 def test_version_is_the_same_in_all_project_files() -> None:
     assert PROJECT["version"] == __version__
-    newest_section = re.search(r"^## \[(.+)\]", text_of("CHANGELOG.md"), re.MULTILINE)
-    assert newest_section is not None
-    assert newest_section[1] in ("Unreleased", __version__)
-    assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == __version__
+    assert CITATION["version"] == __version__
+
+
+def test_a_version_has_a_date_once_it_is_released() -> None:
+    released = ".dev" not in __version__
+    assert ("date-released" in CITATION) == released
+    heading = f"## [{__version__}] - " if released else "## [Unreleased]"
+    assert f"\n{heading}" in text_of("CHANGELOG.md")
 
 
 def test_github_workflow_runs_ci_on_every_supported_python() -> None:
@@ -50,9 +55,15 @@ def test_github_workflow_runs_ci_on_every_supported_python() -> None:
         if re.search(r":: 3\.\d+$", classifier):
             promised_versions.append(classifier.rpartition(" ")[2])
     assert PROJECT["requires-python"] == f">={promised_versions[0]}"
-    assert jobs.keys() == {"check", "distributions"}
-    for job in jobs.values():
-        assert job["strategy"]["matrix"]["python"] == promised_versions
+    assert jobs.keys() == {"quick", "check", "distributions"}
+    for name in ("check", "distributions"):
+        assert jobs[name]["strategy"]["matrix"]["python"] == promised_versions
+
+
+def test_actions_are_pinned_by_commit() -> None:
+    for job in WORKFLOW["jobs"].values():
+        for step in job["steps"]:
+            assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", step.get("uses", f"run@{'0' * 40}")), step
 
 
 def test_every_requirement_has_its_pin() -> None:
@@ -63,7 +74,7 @@ def test_every_requirement_has_its_pin() -> None:
         if extra != "docs":
             requirements += entries
     names = {plain(re.split(r"[<>=\[;]", requirement)[0]) for requirement in requirements}
-    assert names - pinned == {"translator"}
+    assert names - pinned == {"translator-en-fa"}
 
 
 def plain(name: str) -> str:
@@ -75,7 +86,7 @@ def test_check_of_a_wheel_reports_missing_and_extra_files(check: ModuleType) -> 
     for folder, place in check.IN_THE_WHEEL.items():
         complete |= {f"{place}/{file}" for file in check.files_of(folder)}
     assert "translator/shipped/configs/sample.yaml" in complete
-    assert check.check_wheel(complete | {"translator-0.1.0.dist-info/METADATA"}) == []
+    assert check.check_wheel(complete | {"translator_en_fa-0.1.0.dist-info/METADATA"}) == []
 
     without_sample = complete - {"translator/shipped/data/sample/train.tsv"}
     assert check.check_wheel(without_sample) == ["missing: translator/shipped/data/sample/train.tsv"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 os.environ.setdefault("PYTORCH_ENABLE_MPS_FALLBACK", "1")
 
-__version__ = "1.0.0"
+__version__ = "1.0.0.dev0"
 __all__ = ["Translator", "__version__"]
 
 

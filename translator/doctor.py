@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _GIB: Final = 1 << 30
 _MEMORY: Final = 2 * _GIB  # training and evaluating the sample needs up to 1.55 GiB, including cached files
 _DISK_FOR_SAMPLE: Final = 128 << 20
+_DISTRIBUTION: Final = "translator-en-fa"  # the project's name in pyproject.toml
 _COMPILED: Final = ("torch", "numpy", "sentencepiece", "safetensors", "pydantic", "zstandard")
 """Packages with compiled parts, which may fail to load although they are installed."""
 _EXTRAS: Final = {"": "needed", "serve": "needed for serve", "data": "needed for Parquet files"}
@@ -73,10 +74,10 @@ def format_findings(findings: Sequence[Finding]) -> str:
 def examine_packages() -> Iterator[Finding]:
     """Yield findings on Python, required packages and packages of the extras."""
     yield Finding("ok", "Python", f"{platform.python_version()} ({sys.executable})")
-    listed = metadata.requires("translator") if version_of("translator") else None
+    listed = metadata.requires(_DISTRIBUTION) if version_of(_DISTRIBUTION) else None
     for requirement in map(Requirement, listed or []):
         extra = _extra_of(requirement)
-        if extra is not None and requirement.name != "translator":
+        if extra is not None:
             yield _examine_package(requirement, extra)
 
 

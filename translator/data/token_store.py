@@ -165,7 +165,7 @@ class TokenStore:
 
     def flat(self, numbers: NDArray[np.int64]) -> Ids:
         """Return the ids of the sentences `numbers`, (N,), one sentence after the other, without special tokens."""
-        places = _ranges(self._offsets[numbers], self.lengths(numbers))
+        places = ranges(self._offsets[numbers], self.lengths(numbers))
         return self._ids[places].astype(np.int32)
 
 
@@ -181,16 +181,16 @@ def _map(path: Path, dtype: np.dtype[Any], count: int, crc32: int | None) -> NDA
         raise ValueError(f"{path.name} has {size:,} bytes instead of {expected_size:,}")
     numbers: NDArray[Any] = np.empty(0, dtype)
     if count:  # an empty file cannot be mapped
-        numbers = np.memmap(path, dtype, mode="r", shape=(count,))
+        numbers = np.memmap(path, dtype, mode="r", shape=(count,)).view(np.ndarray)  # a memmap is slow to slice
     if crc32 is not None and zlib.crc32(numbers.data) != crc32:
         raise ValueError(f"the checksum of {path.name} differs")
     return numbers
 
 
-def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+def ranges(starts: NDArray[np.int64], lengths: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """Return the whole numbers from each start on, as many as its length, all ranges one after the other.
 
-    >>> _ranges(np.array([10, 50]), np.array([3, 2])).tolist()
+    >>> ranges(np.array([10, 50]), np.array([3, 2])).tolist()
     [10, 11, 12, 50, 51]
     """
     # A range that begins at place p of the result is p, p + 1, … shifted by its start - p.
@@ -313,6 +313,6 @@ def _flat_side(token_stores: Sequence[TokenStore], places: _Places, lengths: NDA
     for store in np.unique(places.stores):
         # Read all sentences of this store at once, and put each at its place in the result.
         pairs = np.flatnonzero(places.stores == store)
-        flat_places = _ranges(starts[pairs], lengths[pairs])
+        flat_places = ranges(starts[pairs], lengths[pairs])
         flat_ids[flat_places] = token_stores[store].flat(places.sentences[pairs])
     return flat_ids

@@ -12,9 +12,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
+from translator import __version__
 from translator.config.resuming import flatten
 
-_PACKAGES: Final = ("translator", "torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic")
+_PACKAGES: Final = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic")
 """Packages whose version can change a score."""
 _MACHINE: Final = ("versions", "hardware", "processes", "threads", "choices")  # may change the bits of a result
 _REASONS: Final = "choices.reasons"  # texts that explain the choices; they change without an effect
@@ -61,8 +62,8 @@ def environment_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> li
 
 
 def package_versions() -> dict[str, str]:
-    """Return the version of each installed package that can change a score."""
-    versions: dict[str, str] = {}
+    """Return the versions of this program and of each installed package that can change a score."""
+    versions = {"translator": __version__}
     for package in _PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)

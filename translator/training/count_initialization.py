@@ -21,6 +21,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from translator.data.token_store import ranges
 from translator.model import Transformer
 from translator.special_tokens import PAD
 
@@ -149,16 +150,20 @@ def _expected_counts(
 
     Returns the expected counts, flat, ((S + 1) · T,).
     """
-    # A link is a cell of the table. The links of one target piece, to all pieces of its source, stand together.
-    links_of_pairs = []
-    links_per_target = []
-    for source, target in pairs:
-        row_starts = np.append(source, null_word).astype(np.int64) * target_size
-        links_of_pairs.append((row_starts + target[:, None]).ravel())
-        links_per_target.append(np.full(len(target), len(row_starts)))
-    links = np.concatenate(links_of_pairs)
-    lengths = np.concatenate(links_per_target)
-    # The links of a target piece share a count of 1, in proportion to their probabilities.
+    # 1. All source sentences, each with its NULL word, and all target sentences, one after the other.
+    source_lengths = np.array([len(source) for source, _ in pairs])
+    target_lengths = np.array([len(target) for _, target in pairs])
+    sources = np.concatenate([source for source, _ in pairs])
+    sources = np.insert(sources, np.cumsum(source_lengths), null_word)
+    source_lengths += 1
+    targets = np.concatenate([target for _, target in pairs])
+    # 2. A link is a cell of the table. The links of one target piece, to all pieces of its source, stand together.
+    starts = np.repeat(np.cumsum(source_lengths) - source_lengths, target_lengths)
+    lengths = np.repeat(source_lengths, target_lengths)
+    links = sources[ranges(starts, lengths)].astype(np.int64)
+    links *= target_size
+    links += np.repeat(targets, lengths)
+    # 3. The links of a target piece share a count of 1, in proportion to their probabilities.
     weights = probabilities[links]
     weight_sums = np.add.reduceat(weights, np.cumsum(lengths) - lengths)
     weights /= np.repeat(weight_sums, lengths)
