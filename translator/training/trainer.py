@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from translator.checkpoint.state import step_folder
 from translator.config import Config
 from translator.data import DataHandler
 from translator.data.batch import StepBatches
@@ -252,7 +253,8 @@ class Trainer:
             self._save()
             self._state.writer.wait()
             self.distributed.barrier()  # the launcher ends the other ranks when the first one exits
-            message = f"stopped at step {self.progress.step}; the same command resumes from here"
+            saved = step_folder(self.run.checkpoints_folder, self.progress.step)
+            message = f"stopped at step {self.progress.step}, which is saved in {saved}; the same command resumes there"
         if self.distributed.main:
             LOGGER.info(message)
 
