@@ -164,8 +164,10 @@ class Observer:
         # 2. The log.
         remark = "  (best so far)" if better else ""
         LOGGER.info("step %d: validation %s%s", step, _format_scores(validation.scores), remark)
-        if self.progress.validation_losses:
-            LOGGER.info("step %d: %s", step, how_it_goes(self.progress.validation_losses))
+        losses = self.progress.validation_losses
+        course = how_it_goes(losses) if losses else None
+        if course is not None:
+            LOGGER.info("step %d: %s", step, course)
 
 
 def _fetched(values: Mapping[str, Tensor]) -> dict[str, float]:

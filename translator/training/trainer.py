@@ -227,9 +227,13 @@ class Trainer:
         self._save(anew=True)  # an earlier checkpoint of this step lacks the scores
 
     def _advise(self) -> None:
-        """Log what would most improve the next model."""
-        if self.distributed.main and self.progress.validation_losses:
-            advice = what_would_help(self.progress.validation_losses, self._observer.training_loss)
+        """Log what would most improve the next model, if the losses tell."""
+        losses = self.progress.validation_losses
+        if not (self.distributed.main and losses):
+            return
+        rate_decays = self._settings.schedule == "cosine"
+        advice = what_would_help(losses, self._observer.training_loss, rate_decays=rate_decays)
+        if advice is not None:
             LOGGER.info("what would help most: %s", advice)
 
     # --- saves and stops ---
