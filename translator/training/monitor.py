@@ -122,7 +122,7 @@ class Observer:
             }
         )
         self._skipped.check(report.steps)
-        self.training_loss = report.curves["train"]["loss"]
+        self.training_loss = report.curves["loss"]["train"]
         spikes = self.progress.loss_spikes.find(report.steps)
         if not self.distributed.main:
             return
@@ -144,8 +144,8 @@ class Observer:
         if self.updater.choices.precision == "fp16":
             train["loss_scale"] = float(self.updater.optimizer.scale)
         if last.block_norms is not None:
-            report.curves["gradient_norm"] = _fetched(last.block_norms)
-            report.curves["weight_norm"] = _fetched(block_norms(self.updater.model, gradients=False))
+            report.curves["train_gradient_norm"] = _fetched(last.block_norms)
+            report.curves["train_weight_norm"] = _fetched(block_norms(self.updater.model, gradients=False))
 
     def validated(self, validation: Validation, better: bool, validator: Validator) -> None:
         """Report a validation at the current step, with an attention map of `validator`'s model."""
@@ -153,12 +153,13 @@ class Observer:
             return
         step = self.progress.step
         # 1. The event file.
-        curves = {"validation": validation.scores, "validation_by_length": validation.loss_by_length}
+        curves = {"validation_by_length": validation.loss_by_length}
         for name, scores in validation.by_source.items():
             curves[f"validation_by_source/{name}"] = scores
         self._events.add_curves(curves, step)
         self._events.add_translations(validation.samples, step)
         if validator.drawn_source is not None:
+        self._events.add_validation(validation.scores, step)
             attention_map = validator.translator.attention(validator.drawn_source)
             self._events.add_attention(attention_figure(*attention_map), step)
         # 2. The log.
