@@ -66,12 +66,28 @@ def test_two_files_are_enough_to_train(two_files: list[str], capsys: pytest.Capt
     captured = capsys.readouterr()
     assert "runs/my.yaml: a recipe for 300 pairs" in captured.out
     assert "The run is in runs/my (" in captured.out
-    assert "what would help most: " in captured.err
-    assert "step 2: " in captured.err
+    assert "what would help most" not in captured.err, "one validation is no evidence"
 
     # 2. The same command finds the run finished.
     assert main(two_files) == 0
     assert "runs/my is finished" in capsys.readouterr().out
+
+
+def test_training_shows_the_same_sentences_from_the_first_minute(
+    tiny_recipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A tenth of 40 updates is after the start and before the first validation.
+    overrides = ["training.max_steps=40", "training.validate_every=20"]
+    assert main(["train", "--config", str(tiny_recipe), "--set", *overrides]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    sources: dict[str, list[str]] = {}
+    for number, line in enumerate(lines):
+        if line.endswith(": the model translates"):
+            shown = [text.partition("  →  ")[0] for text in lines[number + 1 : number + 4]]
+            sources[line.partition(":")[0]] = shown
+    assert list(sources) == ["step 0", "step 4", "step 20", "step 40"]
+    assert all(shown == sources["step 0"] for shown in sources.values())
+    assert all(text.startswith("  ") for text in sources["step 0"])
 
 
 def test_training_needs_a_corpus_or_a_recipe(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,9 +12,11 @@ from tqdm import tqdm
 
 from translator.config import Config
 from translator.data import DataHandler, DataPosition
+from translator.evaluation import TranslatedPair
 from translator.model.device import matrix_rate
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER, RECORD, end_within, progress_bar
+from translator.run.text import excerpt
 from translator.training.advice import how_it_goes
 from translator.training.attention_picture import attention_figure
 from translator.training.block_norms import block_norms
@@ -30,6 +32,7 @@ from translator.training.step_result import StepResult
 from translator.training.update import Updater
 from translator.training.validation import Validation, Validator
 
+_MAX_TEXT: Final = 80  # characters of a sentence on the console
 _WORTH_MEASURING: Final = 200  # minimum updates of a run for which the machine's matrix rate is measured
 
 
@@ -156,10 +159,10 @@ class Observer:
         curves = {"validation_by_length": validation.loss_by_length}
         for name, scores in validation.by_source.items():
             curves[f"validation_by_source/{name}"] = scores
+        self._events.add_validation(validation.scores, step)
         self._events.add_curves(curves, step)
         self._events.add_translations(validation.samples, step)
         if validator.drawn_source is not None:
-        self._events.add_validation(validation.scores, step)
             attention_map = validator.translator.attention(validator.drawn_source)
             self._events.add_attention(attention_figure(*attention_map), step)
         # 2. The log.
@@ -169,6 +172,16 @@ class Observer:
         course = how_it_goes(losses) if losses else None
         if course is not None:
             LOGGER.info("step %d: %s", step, course)
+        self.show_translations(validation.watched)
+
+    def show_translations(self, pairs: Sequence[TranslatedPair]) -> None:
+        """Log how the model translates `pairs` now, a line each."""
+        if not self.distributed.main:
+            return
+        lines = [f"step {self.progress.step}: the model translates"]
+        for pair in pairs:
+            lines.append(f"  {excerpt(pair.source, _MAX_TEXT)}  →  {excerpt(pair.hypothesis, _MAX_TEXT)}")
+        LOGGER.info("%s", "\n".join(lines))
 
 
 def _fetched(values: Mapping[str, Tensor]) -> dict[str, float]:

@@ -68,6 +68,7 @@ class Trainer:
         self._observer = Observer(self.config, self.run, self.data, self.updater, self.distributed, self.progress)
         self._clock = time.monotonic()  # time up to which `progress.seconds` counts, the same on all ranks
         self._wait_began = time.perf_counter()  # the last wait for batches
+        self._early = not self._tenth_is_over  # whether the watched sentences are still to be shown at a tenth
         self._in_update = False
         self._stopping_together = False  # whether all ranks know of a stop signal
 
@@ -154,6 +155,8 @@ class Trainer:
     def _loop(self, batches: Iterator[StepBatches]) -> None:
         """Run updates, validations and saves to the end; a checkpoint of the last update is saved."""
         self._clock = time.monotonic()
+        if self.progress.step == 0:
+            self._show_translations()
         self._observer.meter.restart()
         while True:
             step = self._next_step(batches)
@@ -168,6 +171,9 @@ class Trainer:
                 self._update(step)
                 if self.progress.step % self._settings.checkpoint_every == 0 and not self._validation_due:
                     self._save()
+                if self._early and self._tenth_is_over:
+                    self._early = False
+                    self._show_translations()
 
     def _next_step(self, batches: Iterator[StepBatches]) -> StepBatches | None:
         """Return the batches of the next update, or None if training is finished or validates first.
@@ -216,6 +222,19 @@ class Trainer:
         if step <= self.progress.validated_step or not self._validator.has_text:
             return False
         return step % self._settings.validate_every == 0 or self.progress.finished(self._settings) is not None
+
+    @property
+    def _tenth_is_over(self) -> bool:
+        """Whether a tenth of the updates is done, or of the time; the same on all ranks."""
+        minutes = self._settings.max_minutes
+        in_time = minutes is not None and self.progress.seconds >= 6 * minutes
+        return in_time or self.progress.step >= self._settings.max_steps // 10
+
+    def _show_translations(self) -> None:
+        """Show how the model translates a few sentences now, unless a validation is about to show them."""
+        if self._validator.has_text and not self._validation_due:
+            with uncompiled(), memory_errors(self.config):
+                self._observer.show_translations(self._validator.watch())
 
     def _validate(self) -> None:
         """Validate, report and save."""
