@@ -22,7 +22,7 @@ from translator.model.device import choose_device, model_must_fit
 from translator.model.gpu_support import caution_about_gpu
 from translator.run.folder import RunFolder
 from translator.run.locks import hold_folder
-from translator.run.logging import LOGGER, log_to_file
+from translator.run.logging import LOGGER, RECORD, log_to_file
 from translator.run.provenance import code_fingerprint, describe_environment, package_versions
 from translator.run.signals import StopRequest
 from translator.training.distributed import Distributed
@@ -181,7 +181,8 @@ def _record_restart(
     for line in run.environment_changes(environment):
         LOGGER.info(line)
     for setting, choice in choices.reasons.items():
-        LOGGER.info("%s: %s", setting, choice)
+        RECORD.info("%s: %s", setting, choice)
+    LOGGER.info(choices.summary(processes))
     run.note_session(environment, changes)
 
 
