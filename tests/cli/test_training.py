@@ -66,6 +66,9 @@ def test_two_files_are_enough_to_train(two_files: list[str], capsys: pytest.Capt
     captured = capsys.readouterr()
     assert "runs/my.yaml: a recipe for 300 pairs" in captured.out
     assert "The run is in runs/my (" in captured.out
+    assert "300 training pairs: a model that is trained on so few repeats" not in captured.err, "some are held out"
+    assert "training pairs: a model that is trained on so few repeats their sentences" in captured.err
+    assert "translator fine-tune --run RUN --corpus" in captured.err
     assert "what would help most" not in captured.err, "one validation is no evidence"
 
     # 2. The same command finds the run finished.
