@@ -1,5 +1,6 @@
 """The verbs prepare and train: what they print, and which settings they refuse."""
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,22 @@ def test_two_files_are_enough_to_train(two_files: list[str], capsys: pytest.Capt
     assert "runs/my is finished" in capsys.readouterr().out
 
 
+def test_training_goes_on_from_what_prepare_made_of_two_files(
+    two_files: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MAKELEVEL", raising=False)
+    assert main(["prepare", *two_files[1:]]) == 0
+    printed = capsys.readouterr().out
+    assert "runs/my.yaml: a recipe for 300 pairs" in printed
+    assert "the report with examples: data/prepared/" in printed
+    command = shlex.split(printed.splitlines()[-1].removeprefix("Next: translator "))
+    assert command[:3] == ["train", "--config", "runs/my.yaml"]
+
+    prepared = set(Path("data/prepared").rglob("*"))
+    assert main(command) == 0
+    assert set(Path("data/prepared").rglob("*")) == prepared
+
+
 def test_training_shows_the_same_sentences_from_the_first_minute(
     tiny_recipe: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -94,7 +111,7 @@ def test_training_shows_the_same_sentences_from_the_first_minute(
 
 
 def test_training_needs_a_corpus_or_a_recipe(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "nothing to train" in complaint(capsys, "train")
+    assert "no text is named" in complaint(capsys, "train")
 
 
 def test_prepare_prints_a_summary_and_writes_a_report(tiny_recipe: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,7 +121,7 @@ def test_prepare_prints_a_summary_and_writes_a_report(tiny_recipe: Path, capsys:
     out = capsys.readouterr().out
     assert "dropped: duplicate" in out
     assert "pieces/word" in out
-    page = Path(out.strip().rpartition("examples: ")[2])
+    page = Path(out.partition("examples: ")[2].splitlines()[0])
     assert page.name == "report.html"
     assert "again" in page.read_text(encoding="utf-8")
 
