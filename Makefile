@@ -56,8 +56,8 @@ install: $(VENV)/.installed  ## make .venv with translator in it
 download: install  ## fetch DATASET=mizan|opus:NAME/VERSION|ntrex128 into data/, or list what there is; no other target downloads a corpus
 	@'$(BIN)/translator' download $(if $(DATASET),$(call quoted,$(DATASET)))
 
-prepare: install  ## clean and split the corpus of CONFIG, train its subword models, store its tokens
-	@'$(BIN)/translator' prepare --config $(call quoted,$(CONFIG)) $(SETS)
+prepare: install  ## clean and split the corpus of CONFIG or CORPUS="my.en my.fa", train its subword models, store its tokens
+	@'$(BIN)/translator' prepare $(if $(CONFIG),--config $(call quoted,$(CONFIG))) $(if $(CORPUS),--corpus $(CORPUS)) $(SETS)
 
 train: install  ## train the recipe CONFIG (default: the embedded sample) or CORPUS="my.en my.fa", then evaluate it; NPROC=4 processes
 	@'$(BIN)/translator' train $(if $(CONFIG),--config $(call quoted,$(CONFIG))) $(if $(CORPUS),--corpus $(CORPUS)) $(SETS) $(PROCESSES)

@@ -39,19 +39,20 @@ search: {{method: greedy}}
 evaluation: {{bootstrap_samples: 40}}
 """
 TAGS = {
+    "loss": ["train", "validation"],
+    "quality": ["bleu", "chrf", "test_bleu", "test_chrf"],
     "train": [
-        *("loss", "perplexity", "learning_rate", "gradient_norm", "gradient_norm_max"),
+        *("perplexity", "learning_rate", "gradient_norm", "gradient_norm_max"),
         *("epoch", "tokens_seen", "skipped_updates"),
     ],
     "speed": ["tokens_per_second", "padding", "data_wait", "memory_mib"],
-    "validation": ["loss", "perplexity", "bleu", "chrf"],
+    "validation": ["perplexity"],
     "validation_by_length": ["01-08"],
-    "loss_by_length": ["01-08"],
-    "loss_by_source": ["toy"],
-    "mixture": ["toy"],
-    "gradient_norm": ["encoder.layers.0"],
-    "weight_norm": ["decoder.layers.0"],
-    "test": ["bleu", "chrf"],
+    "train_by_length": ["01-08"],
+    "train_by_source": ["toy"],
+    "train_mixture": ["toy"],
+    "train_gradient_norm": ["encoder.layers.0"],
+    "train_weight_norm": ["decoder.layers.0"],
     "test_by_set": ["toy/bleu", "toy/chrf++"],
 }
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": ""}

@@ -31,11 +31,11 @@ DEEP = """(() => {
 
 
 CHARTS = (
-    ("loss", "train/loss", "validation/loss"),
+    ("loss", "loss/train", "loss/validation"),
     ("perplexity", "train/perplexity", "validation/perplexity"),
-    ("BLEU", "validation/bleu", "test/bleu"),
-    ("chrF", "validation/chrf", "test/chrf"),
-    ("loss by target length", "loss_by_length/", "validation_by_length/"),
+    ("BLEU", "quality/bleu", "quality/test_bleu"),
+    ("chrF", "quality/chrf", "quality/test_chrf"),
+    ("loss by target length", "train_by_length/", "validation_by_length/"),
 )
 """The title of each chart, and the two curves that it compares."""
 

@@ -1,5 +1,6 @@
 """The verbs prepare and train: what they print, and which settings they refuse."""
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -66,16 +67,51 @@ def test_two_files_are_enough_to_train(two_files: list[str], capsys: pytest.Capt
     captured = capsys.readouterr()
     assert "runs/my.yaml: a recipe for 300 pairs" in captured.out
     assert "The run is in runs/my (" in captured.out
-    assert "what would help most: " in captured.err
-    assert "step 2: " in captured.err
+    assert "300 training pairs: a model that is trained on so few repeats" not in captured.err, "some are held out"
+    assert "training pairs: a model that is trained on so few repeats their sentences" in captured.err
+    assert "translator fine-tune --run RUN --corpus" in captured.err
+    assert "what would help most" not in captured.err, "one validation is no evidence"
 
     # 2. The same command finds the run finished.
     assert main(two_files) == 0
     assert "runs/my is finished" in capsys.readouterr().out
 
 
+def test_training_goes_on_from_what_prepare_made_of_two_files(
+    two_files: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MAKELEVEL", raising=False)
+    assert main(["prepare", *two_files[1:]]) == 0
+    printed = capsys.readouterr().out
+    assert "runs/my.yaml: a recipe for 300 pairs" in printed
+    assert "the report with examples: data/prepared/" in printed
+    command = shlex.split(printed.splitlines()[-1].removeprefix("Next: translator "))
+    assert command[:3] == ["train", "--config", "runs/my.yaml"]
+
+    prepared = set(Path("data/prepared").rglob("*"))
+    assert main(command) == 0
+    assert set(Path("data/prepared").rglob("*")) == prepared
+
+
+def test_training_shows_the_same_sentences_from_the_first_minute(
+    tiny_recipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A tenth of 40 updates is after the start and before the first validation.
+    overrides = ["training.max_steps=40", "training.validate_every=20"]
+    assert main(["train", "--config", str(tiny_recipe), "--set", *overrides]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    sources: dict[str, list[str]] = {}
+    for number, line in enumerate(lines):
+        if line.endswith(": the model translates"):
+            shown = [text.partition("  →  ")[0] for text in lines[number + 1 : number + 4]]
+            sources[line.partition(":")[0]] = shown
+    assert list(sources) == ["step 0", "step 4", "step 20", "step 40"]
+    assert all(shown == sources["step 0"] for shown in sources.values())
+    assert all(text.startswith("  ") for text in sources["step 0"])
+
+
 def test_training_needs_a_corpus_or_a_recipe(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "nothing to train" in complaint(capsys, "train")
+    assert "no text is named" in complaint(capsys, "train")
 
 
 def test_prepare_prints_a_summary_and_writes_a_report(tiny_recipe: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,7 +121,7 @@ def test_prepare_prints_a_summary_and_writes_a_report(tiny_recipe: Path, capsys:
     out = capsys.readouterr().out
     assert "dropped: duplicate" in out
     assert "pieces/word" in out
-    page = Path(out.strip().rpartition("examples: ")[2])
+    page = Path(out.partition("examples: ")[2].splitlines()[0])
     assert page.name == "report.html"
     assert "again" in page.read_text(encoding="utf-8")
 

@@ -35,32 +35,32 @@ def restarted_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunCurves:
     """The curves of a run that was killed after step 35, resumed from step 20, and evaluated twice."""
     (tmp_path / "config.yaml").touch()
     before_the_kill = {
-        "train/loss": [(10, 5.0), (20, 4.0), (30, 9.0), (35, 9.0)],
+        "loss/train": [(10, 5.0), (20, 4.0), (30, 9.0), (35, 9.0)],
         "train/tokens_seen": [(10, 1e6), (20, 3e6), (30, 9e6)],
         "train/minutes": [(10, 1.0), (20, 2.0), (30, 3.0)],
     }
     after_the_restart = {
-        "train/loss": [(30, 3.0), (40, 2.0)],
+        "loss/train": [(30, 3.0), (40, 2.0)],
         "train/tokens_seen": [(30, 4e6), (40, 5e6)],
         "train/minutes": [(30, 2.5), (40, 3.5)],
-        "validation/chrf": [(35, 50.0)],
+        "quality/chrf": [(35, 50.0)],
     }
     write_events(tmp_path, 1_700_000_000, before_the_kill, monkeypatch)
     write_events(tmp_path, 1_700_050_000, after_the_restart, monkeypatch, purge=21)
     for began, score in ((1_700_060_000, 24.0), (1_700_070_000, 25.0)):
-        evaluation = {"test/chrf": [(20, score)]}
+        evaluation = {"quality/test_chrf": [(20, score)]}
         write_events(tmp_path, began, evaluation, monkeypatch, TEST_SUFFIX)
     return read_curves(tmp_path)
 
 
 def test_curves_join_restarts_and_leave_out_lost_steps(restarted_run: RunCurves) -> None:
-    curve = restarted_run.curves["train/loss"]
+    curve = restarted_run.curves["loss/train"]
     assert curve.steps.tolist() == [10, 20, 30, 40]
     assert curve.values.tolist() == [5, 4, 3, 2]
 
 
 def test_the_last_of_two_scores_of_a_step_counts(restarted_run: RunCurves) -> None:
-    curve = restarted_run.curves["test/chrf"]
+    curve = restarted_run.curves["quality/test_chrf"]
     assert curve.steps.tolist() == [20]
     assert curve.values.tolist() == [25]
 
@@ -68,10 +68,10 @@ def test_the_last_of_two_scores_of_a_step_counts(restarted_run: RunCurves) -> No
 @pytest.mark.parametrize(
     ("tag", "over", "positions"),
     [
-        ("train/loss", "minutes", [1, 2, 2.5, 3.5]),
-        ("train/loss", "tokens", [1, 3, 4, 5]),
-        ("validation/chrf", "minutes", [3]),
-        ("test/chrf", "minutes", [2]),
+        ("loss/train", "minutes", [1, 2, 2.5, 3.5]),
+        ("loss/train", "tokens", [1, 3, 4, 5]),
+        ("quality/chrf", "minutes", [3]),
+        ("quality/test_chrf", "minutes", [2]),
     ],
 )
 def test_points_are_placed_by_the_curve_of_the_horizontal_axis(
@@ -83,7 +83,7 @@ def test_points_are_placed_by_the_curve_of_the_horizontal_axis(
 def test_curves_of_a_trained_run_are_available_over_tokens_and_minutes(trained_folder: Path) -> None:
     run = read_curves(trained_folder / "run")
     for over in ("tokens", "minutes"):
-        positions = run.across("validation/chrf", over).tolist()
+        positions = run.across("quality/chrf", over).tolist()
         assert 0 < positions[0] < positions[1]
 
 
@@ -109,16 +109,16 @@ def curve(*points: tuple[float, float]) -> Curve:
 
 A = RunCurves(
     Path("runs/a"),
-    {"train/loss": curve((10, 5), (20, 4)), "validation/loss": curve((20, 4.5)), "validation/chrf": curve((20, 30))},
+    {"loss/train": curve((10, 5), (20, 4)), "loss/validation": curve((20, 4.5)), "quality/chrf": curve((20, 30))},
 )
-B = RunCurves(Path("runs/b"), {"train/loss": curve((10, 6), (20, 5.5)), "speed/padding": curve((10, 0.1))})
+B = RunCurves(Path("runs/b"), {"loss/train": curve((10, 6), (20, 5.5)), "speed/padding": curve((10, 0.1))})
 
 
 @pytest.mark.parametrize(
     ("metric", "tags"),
     [
-        ("loss", ["train/loss", "validation/loss"]),
-        ("chrf", ["validation/chrf"]),
+        ("loss", ["loss/train", "loss/validation"]),
+        ("chrf", ["quality/chrf"]),
         ("speed/padding", ["speed/padding"]),
     ],
 )
@@ -127,13 +127,13 @@ def test_a_metric_selects_its_tags(metric: str, tags: list[str]) -> None:
 
 
 def test_an_unrecorded_metric_is_refused_with_the_recorded_ones() -> None:
-    with pytest.raises(InputError, match="`bleu`; there are: speed/padding, train/loss, validation/chrf"):
+    with pytest.raises(InputError, match="`bleu`; there are: loss/train, loss/validation, quality/chrf, speed/padding"):
         chosen_tags([A, B], "bleu")
 
 
 def test_an_unrecorded_horizontal_axis_is_refused() -> None:
     with pytest.raises(RunError, match=r"did not record train/tokens_seen; leave out --over"):
-        A.across("train/loss", "tokens")
+        A.across("loss/train", "tokens")
 
 
 @pytest.mark.parametrize(("count", "means"), [(1, [4, 2, 6, 0]), (2, [4, 3, 4, 3]), (9, [4, 3, 4, 3])])

@@ -2,6 +2,7 @@
 
 import errno
 import gc
+import io
 import os
 import re
 import sys
@@ -71,6 +72,15 @@ def test_progress_without_a_terminal_is_printed_as_plain_lines(clock: SimpleName
     assert lines[-1].startswith("training: 1250/6000 step [03:4")
     assert len(lines) <= 250 * 0.9 / SECONDS_BETWEEN_LINES + 1
     assert not {"\r", "\x1b", "\b"} & set(text)
+
+
+def test_after_a_stop_the_next_message_has_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr("sys.stderr", terminal)
+    with pytest.raises(KeyboardInterrupt), progress_bar(description="training", total=9):
+        raise KeyboardInterrupt
+    assert terminal.getvalue().endswith(" \r"), "the bar is wiped out, and the cursor is at the start of its line"
 
 
 def test_progress_bar_prints_nothing_after_an_error_or_a_signal(clock: SimpleNamespace, capsys: Capture) -> None:

@@ -2,21 +2,50 @@
 
 import pytest
 
-from translator.training.advice import how_it_goes, what_would_help
+from translator.training.advice import Losses, how_it_goes, what_would_help
+
+
+def validations(losses: list[float]) -> Losses:
+    return [[100.0 * number, loss] for number, loss in enumerate(losses, 1)]
 
 
 @pytest.mark.parametrize(
-    ("losses", "training", "course", "advice"),
+    ("losses", "course"),
     [
-        ([4.0], 4.0, "the next validation shows", "one validation shows no trend"),
-        ([4.0, 3.0], 3.0, "still learning: the loss on unseen text fell from 4.00 to 3.00", "more time"),
-        ([4.0, 3.0, 2.99], 2.9, "levelling off", "a larger model"),
-        ([4.0, 3.0, 2.99], 1.9, "levelling off", "more text (the loss is 1.90 on the training text and 2.99"),
-        ([3.0, 2.0, 2.5, 2.01], 1.9, "levelling off", "a larger model"),
-        ([4.0, 3.0, 3.5], 1.0, "overfitting since step 200", "more text (the model fits unseen text best at step 200)"),
+        ([4.0, 3.0], "still learning: the loss on unseen text fell from 4.00 to 3.00"),
+        ([4.0, 3.0, 2.99], "levelling off: the loss on unseen text is 2.99, after 3.00"),
+        ([3.0, 2.0, 2.5, 2.01], "levelling off"),
+        ([4.0, 3.0, 3.5], "overfitting since step 200: the loss on unseen text has risen from 3.00 to 3.50"),
     ],
 )
-def test_advice_follows_from_the_losses(losses: list[float], training: float, course: str, advice: str) -> None:
-    points = [[100.0 * number, loss] for number, loss in enumerate(losses, 1)]
-    assert course in how_it_goes(points)
-    assert advice in what_would_help(points, training)
+def test_the_course_follows_from_the_losses(losses: list[float], course: str) -> None:
+    assert course in str(how_it_goes(validations(losses)))
+
+
+def test_one_validation_has_no_course() -> None:
+    assert how_it_goes(validations([4.0])) is None
+
+
+@pytest.mark.parametrize("rate_decays", [True, False])
+@pytest.mark.parametrize(
+    ("losses", "training", "advice"),
+    [
+        ([4.0, 3.0, 2.99], 1.9, "more text (the loss is 1.90 on the training text and 2.99"),
+        ([4.0, 3.0, 3.5], 1.0, "more text (the model fits unseen text best at step 200)"),
+    ],
+)
+def test_a_model_that_overfits_needs_text(losses: list[float], training: float, advice: str, rate_decays: bool) -> None:
+    assert advice in str(what_would_help(validations(losses), training, rate_decays=rate_decays))
+
+
+@pytest.mark.parametrize(
+    ("losses", "advice"),
+    [([4.0, 3.0], "more time"), ([4.0, 3.0, 2.99], "a larger model"), ([3.0, 2.0, 2.5, 2.01], "a larger model")],
+)
+def test_a_loss_at_a_constant_rate_tells_what_the_model_lacks(losses: list[float], advice: str) -> None:
+    assert advice in str(what_would_help(validations(losses), losses[-1], rate_decays=False))
+
+
+@pytest.mark.parametrize(("losses", "rate_decays"), [([4.0], False), ([4.0, 3.0], True), ([4.0, 3.0, 2.99], True)])
+def test_without_evidence_there_is_no_advice(losses: list[float], rate_decays: bool) -> None:
+    assert what_would_help(validations(losses), losses[-1], rate_decays=rate_decays) is None

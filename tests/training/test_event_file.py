@@ -32,19 +32,19 @@ def text(folder: Path, tag: str) -> str:
 
 def test_a_curve_has_a_point_for_each_step(tmp_path: Path, tiny: Any) -> None:
     events = EventFile(tmp_path, 0)
-    events.add_curves({"train": {"loss": 3.0}}, 1)
-    events.add_curves({"train": {"loss": 2.0}}, 2)
+    events.add_curves({"loss": {"train": 3.0}}, 1)
+    events.add_curves({"loss": {"train": 2.0}}, 2)
     events.close(tiny(), {})
-    assert curve(tmp_path, "train/loss") == [(1, 3.0), (2, 2.0)]
+    assert curve(tmp_path, "loss/train") == [(1, 3.0), (2, 2.0)]
 
 
 def test_a_restart_removes_later_points_of_earlier_files(tmp_path: Path, tiny: Any) -> None:
     for start, loss in ((0, 3.0), (1, 2.0)):
         events = EventFile(tmp_path, start)
         for step in range(start + 1, 4):
-            events.add_curves({"train": {"loss": loss}}, step)
+            events.add_curves({"loss": {"train": loss}}, step)
         events.close(tiny(), {})
-    assert curve(tmp_path, "train/loss") == [(1, 3.0), (2, 2.0), (3, 2.0)]
+    assert curve(tmp_path, "loss/train") == [(1, 3.0), (2, 2.0), (3, 2.0)]
 
 
 def test_the_mixture_is_a_table(tmp_path: Path, tiny: Any) -> None:
@@ -58,8 +58,8 @@ def test_a_loss_spike_is_a_point_and_a_text(tmp_path: Path, tiny: Any) -> None:
     events = EventFile(tmp_path, 0)
     events.add_loss_spike(LossSpike(step=7, loss=5.0, line="loss spike at step 7"))
     events.close(tiny(), {})
-    assert curve(tmp_path, "train/loss_spike") == [(7, 5.0)]
-    assert text(tmp_path, "train/loss_spike") == "loss spike at step 7"
+    assert curve(tmp_path, "loss/spike") == [(7, 5.0)]
+    assert text(tmp_path, "loss/spike") == "loss spike at step 7"
 
 
 @pytest.fixture
@@ -117,20 +117,20 @@ def test_without_test_scores_no_file_is_written(tmp_path: Path) -> None:
 
 def test_test_scores_are_plotted_at_their_checkpoint_step(tmp_path: Path) -> None:
     show_test_scores(tmp_path, [BLEU], has_own_set=True)
-    assert curve(tmp_path, "test/bleu") == [(20, 30.0)]
+    assert curve(tmp_path, "quality/test_bleu") == [(20, 30.0)]
     assert curve(tmp_path, "test_by_set/mizan/bleu") == [(20, 30.0)]
 
 
 @pytest.mark.parametrize("changes", [{"normalization": "normalizer-2 on both sides"}, {"checkpoint": "averaged"}])
 def test_only_raw_scores_of_a_step_are_plotted(tmp_path: Path, changes: dict[str, Any]) -> None:
     show_test_scores(tmp_path, [BLEU, replace(BLEU, score=31.0, **changes)], has_own_set=True)
-    assert curve(tmp_path, "test/bleu") == [(20, 30.0)]
+    assert curve(tmp_path, "quality/test_bleu") == [(20, 30.0)]
 
 
 def test_only_bleu_and_chrf_of_the_first_test_set_compare_runs(tmp_path: Path) -> None:
     scores = [BLEU, replace(BLEU, metric="length_ratio"), replace(BLEU, test_set="tep")]
     show_test_scores(tmp_path, scores, has_own_set=True)
-    tags = {"test/bleu", "test_by_set/mizan/bleu", "test_by_set/mizan/length_ratio", "test_by_set/tep/bleu"}
+    tags = {"quality/test_bleu", "test_by_set/mizan/bleu", "test_by_set/mizan/length_ratio", "test_by_set/tep/bleu"}
     assert set(read_events(tmp_path).Tags()["scalars"]) == tags
 
 

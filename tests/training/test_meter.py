@@ -33,8 +33,8 @@ def report(clock: SimpleNamespace) -> Report:
 
 
 def test_report_covers_all_steps_since_the_last_one(report: Report) -> None:
+    assert report.curves["loss"] == {"train": pytest.approx(75 / 40)}
     assert report.curves["train"] == {
-        "loss": pytest.approx(75 / 40),
         "perplexity": pytest.approx(math.exp(75 / 40)),
         "gradient_norm": 2.5,
         "gradient_norm_max": 4.0,
@@ -45,9 +45,9 @@ def test_report_covers_all_steps_since_the_last_one(report: Report) -> None:
 
 
 def test_losses_are_broken_down_by_sentence(report: Report) -> None:
-    assert report.curves["loss_by_length"] == {"01-08": 2.0, "09-16": 3.5, "17-32": 1.0}
-    assert report.curves["loss_by_source"] == {"mizan": 2.0, "tep": pytest.approx(55 / 30)}
-    assert report.curves["mixture"] == {"mizan": 0.25, "tep": 0.75}
+    assert report.curves["train_by_length"] == {"01-08": 2.0, "09-16": 3.5, "17-32": 1.0}
+    assert report.curves["train_by_source"] == {"mizan": 2.0, "tep": pytest.approx(55 / 30)}
+    assert report.curves["train_mixture"] == {"mizan": 0.25, "tep": 0.75}
 
 
 def test_each_step_has_its_loss_per_token(report: Report) -> None:
@@ -95,7 +95,7 @@ def test_a_report_resets_the_meter(clock: SimpleNamespace) -> None:
     meter.add(2, step_result([0], [5], [5.0]))
     clock.now += 1.0
     report = meter.read({})
-    assert report.curves["train"]["loss"] == 1.0
+    assert report.curves["loss"]["train"] == 1.0
     assert report.curves["speed"]["data_wait"] == 0.0
     assert [step.step for step in report.steps] == [2]
 
@@ -111,8 +111,8 @@ def report_with_skipped_update(clock: SimpleNamespace) -> Report:
 
 def test_a_skipped_update_is_left_out_of_the_means(report_with_skipped_update: Report) -> None:
     train = report_with_skipped_update.curves["train"]
-    assert (train["loss"], train["gradient_norm"]) == (1.0, 2.0)
-    assert report_with_skipped_update.curves["loss_by_source"] == {"mizan": 1.0}
+    assert (report_with_skipped_update.curves["loss"]["train"], train["gradient_norm"]) == (1.0, 2.0)
+    assert report_with_skipped_update.curves["train_by_source"] == {"mizan": 1.0}
 
 
 def test_a_skipped_update_is_counted(report_with_skipped_update: Report) -> None:
@@ -128,7 +128,7 @@ def test_a_report_on_skipped_updates_alone_has_no_loss() -> None:
     meter = Meter(BREAKDOWN)
     meter.add(3, broken_step())
     report = meter.read({})
-    assert math.isnan(report.curves["train"]["loss"])
+    assert math.isnan(report.curves["loss"]["train"])
     assert report.line.startswith("step 3: loss nan")
 
 
@@ -146,11 +146,11 @@ def test_losses_are_summed_over_all_ranks() -> None:
     meter = Meter(BREAKDOWN, sum_over_ranks=lambda values: [2 * value for value in values])
     meter.add(1, step_result([0], [5], [5.0]))
     report = meter.read({})
-    assert report.curves["train"]["loss"] == 1.0
+    assert report.curves["loss"]["train"] == 1.0
     assert report.steps[0].loss == 2.0, "the result counts the tokens of one rank"
 
 
 def test_a_rank_with_empty_rows_reports_too() -> None:
     meter = Meter(BREAKDOWN)
     meter.add(1, step_result([0], [5], [5.0], batches=2))
-    assert meter.read({}).curves["train"]["loss"] == 1.0
+    assert meter.read({}).curves["loss"]["train"] == 1.0

@@ -22,8 +22,9 @@ def events(trained_folder: Path) -> EventAccumulator:
 
 
 GROUPS = {
+    "loss": {"train", "validation"},
+    "quality": {"bleu", "chrf", "test_bleu", "test_chrf"},
     "train": {
-        "loss",
         "perplexity",
         "gradient_norm",
         "gradient_norm_max",
@@ -35,10 +36,9 @@ GROUPS = {
         "epoch",
     },
     "speed": {"tokens_per_second", "padding", "data_wait", "cpu_share", "memory_mib"},
-    "validation": {"loss", "perplexity", "bleu", "chrf"},
-    "loss_by_source": {"toy"},
-    "mixture": {"toy"},
-    "test": {"bleu", "chrf"},
+    "validation": {"perplexity"},
+    "train_by_source": {"toy"},
+    "train_mixture": {"toy"},
 }
 BLOCKS = {
     "source_embedding",
@@ -50,23 +50,30 @@ BLOCKS = {
 }
 
 
-@pytest.mark.parametrize(("group", "names"), [*GROUPS.items(), ("gradient_norm", BLOCKS), ("weight_norm", BLOCKS)])
+@pytest.mark.parametrize(
+    ("group", "names"), [*GROUPS.items(), ("train_gradient_norm", BLOCKS), ("train_weight_norm", BLOCKS)]
+)
 def test_a_run_writes_the_expected_curves(events: EventAccumulator, group: str, names: set[str]) -> None:
     tags = {tag for tag in events.Tags()["scalars"] if tag.startswith(f"{group}/")}
     assert tags == {f"{group}/{name}" for name in names}
 
 
-@pytest.mark.parametrize("group", ["loss_by_length", "validation_by_length"])
+def test_loss_and_quality_are_the_groups_that_tensorboard_opens(events: EventAccumulator) -> None:
+    groups = {tag.partition("/")[0] for tag in events.Tags()["scalars"] + events.Tags()["images"]}
+    assert sorted(groups)[:2] == ["loss", "quality"]
+
+
+@pytest.mark.parametrize("group", ["train_by_length", "validation_by_length"])
 def test_losses_are_shown_by_length(events: EventAccumulator, group: str) -> None:
     assert f"{group}/01-08" in events.Tags()["scalars"]
 
 
 def test_reports_come_at_log_steps_saves_and_validations(events: EventAccumulator) -> None:
-    assert [event.step for event in events.Scalars("train/loss")] == [3, 4, 6, 8, 9, 12]
+    assert [event.step for event in events.Scalars("loss/train")] == [3, 4, 6, 8, 9, 12]
 
 
 def test_each_validation_shows_its_scores_and_translations(events: EventAccumulator) -> None:
-    assert [event.step for event in events.Scalars("validation/chrf")] == [6, 12]
+    assert [event.step for event in events.Scalars("quality/chrf")] == [6, 12]
     assert [event.step for event in events.Tensors("validation/translations/text_summary")] == [6, 12]
 
 
@@ -83,7 +90,7 @@ def charts(events: EventAccumulator) -> dict[str, list[str]]:
 
 
 def test_curves_that_belong_together_share_a_chart(charts: dict[str, list[str]]) -> None:
-    assert charts["loss"][:2] == ["train/loss", "validation/loss"]
+    assert charts["loss"][:2] == ["loss/train", "loss/validation"]
 
 
 @pytest.mark.parametrize(("name", "is_loss"), [("loss", True), ("bleu", False)])
@@ -103,7 +110,7 @@ def test_the_settings_of_a_run_are_shown(events: EventAccumulator) -> None:
 def test_the_settings_stand_beside_the_scores(events: EventAccumulator) -> None:
     content = events.summary_metadata["_hparams_/experiment"].plugin_data.content
     experiment = HParamsPluginData.FromString(content).experiment
-    tags = {f"validation/{name}" for name in GROUPS["validation"]} | {"test/bleu", "test/chrf"}
+    tags = {f"quality/{name}" for name in GROUPS["quality"]} | {"loss/validation", "validation/perplexity"}
     assert {metric.name.tag for metric in experiment.metric_infos} == tags
 
 
@@ -126,13 +133,13 @@ def restarted(tmp_path_factory: pytest.TempPathFactory) -> EventAccumulator:
 
 
 def test_a_restarted_run_shows_each_step_once(restarted: EventAccumulator) -> None:
-    assert [event.step for event in restarted.Scalars("train/loss")] == list(range(1, 13))
+    assert [event.step for event in restarted.Scalars("loss/train")] == list(range(1, 13))
 
 
 def test_loss_spikes_are_described(restarted: EventAccumulator) -> None:
-    texts = restarted.Tensors("train/loss_spike/text_summary")
+    texts = restarted.Tensors("loss/spike/text_summary")
     assert "loss spike at step" in texts[0].tensor_proto.string_val[0].decode("utf-8")
-    assert {event.step for event in texts} == {event.step for event in restarted.Scalars("train/loss_spike")}
+    assert {event.step for event in texts} == {event.step for event in restarted.Scalars("loss/spike")}
 
 
 def test_each_validation_shows_an_attention_map(restarted: EventAccumulator) -> None:

@@ -48,5 +48,13 @@ def _tensorboard(options: argparse.Namespace, stop: StopRequest) -> None:
     # TensorBoard itself would start, and show an empty page.
     if not Path(options.folder).is_dir():
         raise InputError(f"{options.folder} is not a folder; name the folder that holds the runs, for example runs")
-    command = [sys.executable, "-m", "tensorboard.main", "--logdir", options.folder, "--port", str(options.port)]
+    command = [
+        sys.executable,
+        "-m",
+        "translator.run.tensorboard",
+        "--logdir",
+        options.folder,
+        "--port",
+        str(options.port),
+    ]
     os.execv(sys.executable, command)  # TensorBoard is a separate program, which replaces this process

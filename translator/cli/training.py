@@ -1,12 +1,13 @@
 """The verbs prepare and train."""
 
 import argparse
+import itertools
 import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from translator.cli.arguments import CONFIG, SET, option, place, say, verb
+from translator.cli.arguments import SET, option, place, say, verb
 from translator.errors import InputError
 from translator.run.logging import LOGGER
 from translator.run.signals import StopRequest
@@ -21,11 +22,18 @@ _CORPUS: Final = (
 )
 
 
+_RECIPE: Final = (
+    option("--config FILE", "YAML recipe, or the name of a shipped one (translator recipe); optional with --corpus"),
+    option("--corpus PATH", _CORPUS, dest="corpora", action="append", nargs="+", type=place, default=[]),
+    SET,
+)
+
+
 @verb(
     "prepare",
     "clean and split a corpus, train its subword models, and store its tokens",
-    *(CONFIG, SET),
-    examples=("translator prepare --config sample",),
+    *_RECIPE,
+    examples=("translator prepare --config sample", "translator prepare --corpus my.en my.fa"),
 )
 def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.config import load_config
@@ -40,21 +48,33 @@ def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.run.prepared_folder import prepared_folder
 
     # The same steps as at the beginning of a training, which finds their results and reuses them.
-    config = load_config(options.config, options.overrides)
+    recipe = _choose_recipe(options)
+    config = load_config(recipe.name, recipe.overrides)
     data = DataHandler(config).prepare()
     report = preparation_report(config, data.corpus, data.subword, data.normalizer, data.report, data.mixture)
     prepared = data.corpus.directory.parent
     _, page = write_preparation_report(report, prepared_folder(prepared, "report", fingerprint_of(report.to_json())))
     say(format_report(report.corpus), "", data.format_report(), "", format_subword_tables(report.subwords))
     say("", f"prepared in {prepared}; the report with examples: {page}")
+    say(f"Next: {_train_command(recipe.name, options)}")
+
+
+def _train_command(recipe: str, options: argparse.Namespace) -> str:
+    """Return the command that trains on what was prepared; of make if make started this."""
+    # Without --config, the recipe names the corpus.
+    files = list(itertools.chain.from_iterable(options.corpora)) if options.config is not None else []
+    if "MAKELEVEL" in os.environ:
+        values = {"CONFIG": recipe, "CORPUS": shlex.join(files), "SET": " ".join(options.overrides)}
+        return " ".join(["make train", *(f"{name}={shlex.quote(value)}" for name, value in values.items() if value)])
+    corpus = ["--corpus", *files] if files else []
+    overrides = ["--set", *options.overrides] if options.overrides else []
+    return shlex.join(["translator", "train", "--config", recipe, *corpus, *overrides])
 
 
 @verb(
     "train",
     "prepare, train (or resume training), and evaluate",
-    option("--config FILE", "YAML recipe, or the name of a shipped one (translator recipe); optional with --corpus"),
-    option("--corpus PATH", _CORPUS, dest="corpora", action="append", nargs="+", type=place, default=[]),
-    SET,
+    *_RECIPE,
     option("--allow-changed", "resume although settings that affect the result have changed", action="store_true"),
     examples=(
         "translator train --config sample",
@@ -114,7 +134,7 @@ def _choose_recipe(options: argparse.Namespace) -> _Recipe:
     if options.corpora:
         return _recipe_for_corpora(options)
     if options.config is None:
-        raise InputError("nothing to train: give a recipe (--config sample) or your corpus (--corpus my.en my.fa)")
+        raise InputError("no text is named: give a recipe (--config sample) or your corpus (--corpus my.en my.fa)")
     return _Recipe(name=options.config, overrides=options.overrides)
 
 

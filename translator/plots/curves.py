@@ -51,7 +51,7 @@ class Curve(NamedTuple):
 
 @dataclass(frozen=True)
 class RunCurves:
-    """All curves of a run by TensorBoard tag: `train/loss`, `validation/chrf`."""
+    """All curves of a run by TensorBoard tag: `loss/train`, `quality/chrf`."""
 
     path: Path
     curves: Mapping[str, Curve]
@@ -99,14 +99,17 @@ def read_curves(path: Path | str) -> RunCurves:
 
 
 def chosen_tags(runs: Sequence[RunCurves], metric: str) -> list[str]:
-    """Return the tags of a metric: `train/loss` and `validation/loss` for `loss`; a name with a slash is a tag.
+    """Return the tags of a metric: `loss/train` and `loss/validation` for `loss`; a name with a slash is a tag.
 
     Raises InputError: no run has such a curve.
     """
     available_tags: set[str] = set()
     for run in runs:
         available_tags.update(run.curves)
-    possible_tags = [metric] if "/" in metric else [f"train/{metric}", f"validation/{metric}"]
+    groups = ("quality", "train", "validation")
+    possible_tags = [f"{metric}/train", f"{metric}/validation", *(f"{group}/{metric}" for group in groups)]
+    if "/" in metric:
+        possible_tags = [metric]
     tags = [tag for tag in possible_tags if tag in available_tags]
     if not tags:
         choices = ", ".join(sorted(available_tags))
@@ -165,7 +168,7 @@ def _draw_curve(axes: "Axes", run: RunCurves, tag: str, over: Over, smooth: int,
     """Draw a curve: validation and test scores as points, training as a dashed mean above its faint points."""
     positions = run.across(tag, over)
     values = run.curves[tag].values
-    if tag.startswith(("validation", "test")):
+    if tag.startswith(("quality", "validation", "test")) or tag == "loss/validation":
         axes.plot(positions, values, ".-", color=colour)
         return
     if smooth > 1:

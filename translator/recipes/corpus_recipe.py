@@ -15,6 +15,7 @@ from translator.corpus.reading import read_pairs
 from translator.errors import ConfigError
 from translator.recipes.recipe_text import Choice, recipe_text, yaml_value
 from translator.recipes.settings import put_settings, recipe_values, remove_settings
+from translator.run.logging import progress_bar
 from translator.run.storage import storage_errors, write_text
 from translator.run.workers import processes_for
 from translator.subword import VocabularySizeError, prepare_subword
@@ -58,7 +59,7 @@ def measure(sources: Sequence[SourceConfig]) -> CorpusSize:
     distinct_english: set[str] = set()
     distinct_persian: set[str] = set()
     for source in sources:
-        for pair in read_pairs(source):
+        for pair in progress_bar(read_pairs(source), description=f"measuring {source.name}", unit=" pairs"):
             if pair.defect is not None:
                 continue
             words = pair.source.lower().split(" ")

@@ -135,12 +135,14 @@ class _Bar(tqdm):  # type: ignore[type-arg]  # it is generic for type checkers o
         shape = "{desc}: {n_fmt}/{total_fmt} {unit}" if self._in_lines else "{l_bar}{bar}| {n_fmt}/{total_fmt}"
         return fields | {"bar_format": shape + " [{elapsed}<{left}, {rate_fmt}{postfix}]"}
 
-    def display(self, msg: str | None = None, pos: int | None = None) -> None:
-        """Draw the bar, or write a line if the last one is at least 10 seconds old."""
+    def display(self, msg: str | None = None, pos: int | None = None) -> Any:
+        """Draw the bar, or write a line if the last one is at least 10 seconds old; return whether a bar is drawn."""
         if not self._in_lines:
-            super().display(msg, pos)
-        elif time.monotonic() - self._printed >= SECONDS_BETWEEN_LINES:
+            # tqdm returns the cursor to the start of the line only if this is true.
+            return super().display(msg, pos)
+        if time.monotonic() - self._printed >= SECONDS_BETWEEN_LINES:
             self._print()
+        return False
 
     def clear(self, nolock: bool = False) -> None:
         """Remove the bar from the terminal; lines stay."""

@@ -1,4 +1,7 @@
-"""The event files of a run, which TensorBoard reads. The only file that writes them."""
+"""The event files of a run, which TensorBoard reads. The only file that writes them.
+
+TensorBoard sorts groups of curves by name and opens the first two: `loss` and `quality`, so no other comes before them.
+"""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -18,17 +21,17 @@ from translator.run.storage import storage_errors
 from translator.training.health import LossSpike
 
 TEST_SUFFIX: Final = ".test"  # suffix of an event file that an evaluation wrote
-_TEST_METRICS: Final = ("bleu", "chrf")  # test scores shown with the settings of a run
+_QUALITY: Final = ("bleu", "chrf")  # the scores in the group `quality`, with those of the test set
 _CHARTS: Final = {
-    "loss": ["train/loss", "validation/loss", "train/loss_spike"],
+    "loss": ["loss/train", "loss/validation", "loss/spike"],
     "perplexity": ["train/perplexity", "validation/perplexity"],
-    "BLEU": ["validation/bleu", "test/bleu"],
-    "chrF": ["validation/chrf", "test/chrf"],
-    "loss by target length": ["loss_by_length/.*", "validation_by_length/.*"],
-    "loss by source": ["loss_by_source/.*", "validation_by_source/.*/loss"],
-    "gradient norm by block": ["gradient_norm/.*"],
-    "weight norm by block": ["weight_norm/.*"],
-    "mixture": ["mixture/.*"],
+    "BLEU": ["quality/bleu", "quality/test_bleu"],
+    "chrF": ["quality/chrf", "quality/test_chrf"],
+    "loss by target length": ["train_by_length/.*", "validation_by_length/.*"],
+    "loss by source": ["train_by_source/.*", "validation_by_source/.*/loss"],
+    "gradient norm by block": ["train_gradient_norm/.*"],
+    "weight norm by block": ["train_weight_norm/.*"],
+    "mixture": ["train_mixture/.*"],
 }
 """The layout of the tab Custom Scalars: charts of related curves, such as training and validation loss."""
 
@@ -55,6 +58,12 @@ class EventFile:
                 for name, value in values.items():
                     self._writer.add_scalar(f"{group}/{name}", value, step)
 
+    def add_validation(self, scores: Mapping[str, float], step: int) -> None:
+        """Write the points of the scores of a validation."""
+        with storage_errors(self._folder):
+            for name, value in scores.items():
+                self._writer.add_scalar(_validation_tag(name), value, step)
+
     def add_mixture(self, mixture: Sequence[MixtureRow], step: int) -> None:
         """Write the table of the sources in an epoch."""
         header = ("source", "usable pairs", "weight", "share of an epoch", "drawn in an epoch")
@@ -68,8 +77,8 @@ class EventFile:
     def add_loss_spike(self, spike: LossSpike) -> None:
         """Write the loss and the description of a spike."""
         with storage_errors(self._folder):
-            self._writer.add_scalar("train/loss_spike", spike.loss, spike.step)
-            self._writer.add_text("train/loss_spike", escape_markdown(spike.line), spike.step)
+            self._writer.add_scalar("loss/spike", spike.loss, spike.step)
+            self._writer.add_text("loss/spike", escape_markdown(spike.line), spike.step)
 
     def add_translations(self, pairs: Sequence[TranslatedPair], step: int) -> None:
         """Write a table of sample translations, if there are any."""
@@ -94,9 +103,9 @@ class EventFile:
 
         # `SummaryWriter.add_hparams` would create a second run. TensorBoard reads the names of the columns here, and
         # their values from the curves.
-        columns = {f"test/{name}": 0.0 for name in _TEST_METRICS}
+        columns = {f"quality/test_{name}": 0.0 for name in _QUALITY}
         for name, value in validation_scores.items():
-            columns[f"validation/{name}"] = value
+            columns[_validation_tag(name)] = value
         settings = {}
         for key, setting in flatten(config.model_dump(mode="json")).items():
             # Booleans and null as text: TensorBoard would show 1.0000, or nothing.
@@ -105,6 +114,13 @@ class EventFile:
             for summary in hparams(settings, columns):  # type: ignore[no-untyped-call]
                 self._writer.file_writer.add_summary(summary)
             self._writer.close()
+
+
+def _validation_tag(score: str) -> str:
+    """Return the tag of a score of validations."""
+    if score == "loss":
+        return "loss/validation"
+    return f"quality/{score}" if score in _QUALITY else f"validation/{score}"
 
 
 def show_test_scores(folder: Path, scores: Sequence[Score], *, has_own_set: bool) -> None:
@@ -126,5 +142,5 @@ def show_test_scores(folder: Path, scores: Sequence[Score], *, has_own_set: bool
         for score in shown:
             step = int(score.checkpoint.removeprefix("step-"))
             add(f"test_by_set/{score.test_set}/{score.metric}", score.score, step)
-            if has_own_set and score.test_set == first_set and score.metric in _TEST_METRICS:
-                add(f"test/{score.metric}", score.score, step)
+            if has_own_set and score.test_set == first_set and score.metric in _QUALITY:
+                add(f"quality/test_{score.metric}", score.score, step)

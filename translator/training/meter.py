@@ -36,16 +36,17 @@ class StepLoss(NamedTuple):
 class Report:
     """The statistics of the updates since the last report, over all ranks; memory and `cpu_share` are this rank's."""
 
-    curves: dict[str, dict[str, float]]  # by group and name in TensorBoard, such as `train` and `loss`
+    curves: dict[str, dict[str, float]]  # by group and name in TensorBoard, such as `loss` and `train`
     steps: list[StepLoss]
 
     @property
     def line(self) -> str:
         """Return rates, losses and norms as one log line; mixture and block norms are in TensorBoard only."""
-        parts = [_listed(self.curves["train"] | self.curves["speed"])]
-        if self.curves["loss_by_length"]:
-            parts.append(f"loss by length: {_listed(self.curves['loss_by_length'])}")
-            parts.append(f"loss by source: {_listed(self.curves['loss_by_source'])}")
+        loss = {"loss": self.curves["loss"]["train"]}
+        parts = [_listed(loss | self.curves["train"] | self.curves["speed"])]
+        if self.curves["train_by_length"]:
+            parts.append(f"loss by length: {_listed(self.curves['train_by_length'])}")
+            parts.append(f"loss by source: {_listed(self.curves['train_by_source'])}")
         return f"step {self.steps[-1].step:,}: {'; '.join(parts)}"
 
 
@@ -96,11 +97,12 @@ class Meter:
             speed["matrix_rate_share"] = flops / seconds / peak_rate
         report = Report(
             curves={
+                "loss": {"train": means.loss},
                 "train": _training_statistics(means, norms, finite) | dict(extra),
                 "speed": speed,
-                "loss_by_length": means.by_length,
-                "loss_by_source": means.by_source,
-                "mixture": means.mixture,
+                "train_by_length": means.by_length,
+                "train_by_source": means.by_source,
+                "train_mixture": means.mixture,
             },
             steps=self._step_losses(step_losses, finite),
         )
@@ -156,10 +158,9 @@ class Meter:
 
 
 def _training_statistics(means: Means, norms: Sequence[float], finite: Sequence[bool]) -> dict[str, float]:
-    """Return loss and gradient norms of the updates, without skipped ones."""
+    """Return perplexity and gradient norms of the updates, without skipped ones."""
     finite_norms = [norm for norm, is_finite in zip(norms, finite, strict=True) if is_finite]
     return {
-        "loss": means.loss,
         "perplexity": math.exp(min(means.loss, 700.0)),
         "gradient_norm": float(np.mean(finite_norms)) if finite_norms else math.nan,
         "gradient_norm_max": max(finite_norms, default=math.nan),

@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,9 +12,11 @@ from tqdm import tqdm
 
 from translator.config import Config
 from translator.data import DataHandler, DataPosition
+from translator.evaluation import TranslatedPair
 from translator.model.device import matrix_rate
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER, RECORD, end_within, progress_bar
+from translator.run.text import excerpt
 from translator.training.advice import how_it_goes
 from translator.training.attention_picture import attention_figure
 from translator.training.block_norms import block_norms
@@ -30,6 +32,7 @@ from translator.training.step_result import StepResult
 from translator.training.update import Updater
 from translator.training.validation import Validation, Validator
 
+_MAX_TEXT: Final = 80  # characters of a sentence on the console
 _WORTH_MEASURING: Final = 200  # minimum updates of a run for which the machine's matrix rate is measured
 
 
@@ -122,7 +125,7 @@ class Observer:
             }
         )
         self._skipped.check(report.steps)
-        self.training_loss = report.curves["train"]["loss"]
+        self.training_loss = report.curves["loss"]["train"]
         spikes = self.progress.loss_spikes.find(report.steps)
         if not self.distributed.main:
             return
@@ -144,8 +147,8 @@ class Observer:
         if self.updater.choices.precision == "fp16":
             train["loss_scale"] = float(self.updater.optimizer.scale)
         if last.block_norms is not None:
-            report.curves["gradient_norm"] = _fetched(last.block_norms)
-            report.curves["weight_norm"] = _fetched(block_norms(self.updater.model, gradients=False))
+            report.curves["train_gradient_norm"] = _fetched(last.block_norms)
+            report.curves["train_weight_norm"] = _fetched(block_norms(self.updater.model, gradients=False))
 
     def validated(self, validation: Validation, better: bool, validator: Validator) -> None:
         """Report a validation at the current step, with an attention map of `validator`'s model."""
@@ -153,9 +156,10 @@ class Observer:
             return
         step = self.progress.step
         # 1. The event file.
-        curves = {"validation": validation.scores, "validation_by_length": validation.loss_by_length}
+        curves = {"validation_by_length": validation.loss_by_length}
         for name, scores in validation.by_source.items():
             curves[f"validation_by_source/{name}"] = scores
+        self._events.add_validation(validation.scores, step)
         self._events.add_curves(curves, step)
         self._events.add_translations(validation.samples, step)
         if validator.drawn_source is not None:
@@ -164,8 +168,20 @@ class Observer:
         # 2. The log.
         remark = "  (best so far)" if better else ""
         LOGGER.info("step %d: validation %s%s", step, _format_scores(validation.scores), remark)
-        if self.progress.validation_losses:
-            LOGGER.info("step %d: %s", step, how_it_goes(self.progress.validation_losses))
+        losses = self.progress.validation_losses
+        course = how_it_goes(losses) if losses else None
+        if course is not None:
+            LOGGER.info("step %d: %s", step, course)
+        self.show_translations(validation.watched)
+
+    def show_translations(self, pairs: Sequence[TranslatedPair]) -> None:
+        """Log how the model translates `pairs` now, a line each."""
+        if not self.distributed.main:
+            return
+        lines = [f"step {self.progress.step}: the model translates"]
+        for pair in pairs:
+            lines.append(f"  {excerpt(pair.source, _MAX_TEXT)}  →  {excerpt(pair.hypothesis, _MAX_TEXT)}")
+        LOGGER.info("%s", "\n".join(lines))
 
 
 def _fetched(values: Mapping[str, Tensor]) -> dict[str, float]:

@@ -47,6 +47,17 @@ class Choices:
     capture: bool  # forward and backward pass in a CUDA graph
     reasons: dict[str, str]  # by key of the recipe: the choice and its reason
 
+    def summary(self, processes: int) -> str:
+        """Return the choices as one line, without their reasons."""
+        parts = [f"training in {self.precision}", f"{processes} process" + ("es" if processes > 1 else "")]
+        if self.compile:
+            parts.append("compiled")
+        if self.capture:
+            parts.append("in a CUDA graph")
+        if "run.device" in self.reasons:
+            parts.append(f"on {self.reasons['run.device']}")
+        return ", ".join(parts) + "; log.txt has the reasons"
+
 
 def choose(device: torch.device, config: Config) -> Choices:
     """Return the settings for training on `device`: those of `config`, with each `auto` resolved for the device.

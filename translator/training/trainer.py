@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from translator.checkpoint.state import step_folder
 from translator.config import Config
 from translator.data import DataHandler
 from translator.data.batch import StepBatches
@@ -67,6 +68,7 @@ class Trainer:
         self._observer = Observer(self.config, self.run, self.data, self.updater, self.distributed, self.progress)
         self._clock = time.monotonic()  # time up to which `progress.seconds` counts, the same on all ranks
         self._wait_began = time.perf_counter()  # the last wait for batches
+        self._early = not self._tenth_is_over  # whether the watched sentences are still to be shown at a tenth
         self._in_update = False
         self._stopping_together = False  # whether all ranks have been told of a stop signal
 
@@ -153,6 +155,8 @@ class Trainer:
     def _loop(self, batches: Iterator[StepBatches]) -> None:
         """Run updates, validations and saves to the end; a checkpoint of the last update is saved."""
         self._clock = time.monotonic()
+        if self.progress.step == 0:
+            self._show_translations()
         self._observer.meter.restart()
         while True:
             step = self._next_step(batches)
@@ -167,6 +171,9 @@ class Trainer:
                 self._update(step)
                 if self.progress.step % self._settings.checkpoint_every == 0 and not self._validation_due:
                     self._save()
+                if self._early and self._tenth_is_over:
+                    self._early = False
+                    self._show_translations()
 
     def _next_step(self, batches: Iterator[StepBatches]) -> StepBatches | None:
         """Return the batches of the next update, or None if a validation or the end comes first.
@@ -216,6 +223,19 @@ class Trainer:
             return False
         return step % self._settings.validate_every == 0 or self.progress.finished(self._settings) is not None
 
+    @property
+    def _tenth_is_over(self) -> bool:
+        """Whether a tenth of the updates is done, or of the time; the same on all ranks."""
+        minutes = self._settings.max_minutes
+        in_time = minutes is not None and self.progress.seconds >= 6 * minutes
+        return in_time or self.progress.step >= self._settings.max_steps // 10
+
+    def _show_translations(self) -> None:
+        """Show how the model translates a few sentences now, unless a validation is about to show them."""
+        if self._validator.has_text and not self._validation_due:
+            with uncompiled(), memory_errors(self.config):
+                self._observer.show_translations(self._validator.watch())
+
     def _validate(self) -> None:
         """Validate, report and save."""
         self._observer.report(self._state.position)
@@ -226,9 +246,13 @@ class Trainer:
         self._save(anew=True)  # an earlier checkpoint of this step lacks the scores
 
     def _advise(self) -> None:
-        """Log what would most improve the next model."""
-        if self.distributed.main and self.progress.validation_losses:
-            advice = what_would_help(self.progress.validation_losses, self._observer.training_loss)
+        """Log what would most improve the next model, if the losses tell."""
+        losses = self.progress.validation_losses
+        if not (self.distributed.main and losses):
+            return
+        rate_decays = self._settings.schedule == "cosine"
+        advice = what_would_help(losses, self._observer.training_loss, rate_decays=rate_decays)
+        if advice is not None:
             LOGGER.info("what would help most: %s", advice)
 
     # --- saves and stops ---
@@ -252,7 +276,8 @@ class Trainer:
             self._save()
             self._state.writer.wait()
             self.distributed.barrier()  # the launcher ends the other ranks when the first one exits
-            message = f"stopped at step {self.progress.step}; the same command resumes from here"
+            saved = step_folder(self.run.checkpoints_folder, self.progress.step)
+            message = f"stopped at step {self.progress.step}, which is saved in {saved}; the same command resumes there"
         if self.distributed.main:
             LOGGER.info(message)
 

@@ -3,6 +3,7 @@
 R rows of a batch, L positions of a row, N sentence pairs of a batch
 """
 
+import contextlib
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +27,8 @@ from translator.training.distributed import Distributed
 from translator.training.loss import TeacherForcing
 
 FEWEST_OF_A_SOURCE: Final = 50  # minimum translated sentences for scores of a single source
-_WORDS_TO_DRAW: Final = 8
+_WATCHED: Final = 3  # sentences that the console shows
+_WATCHED_WORDS: Final = 8
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Validation:
     scores: dict[str, float]
     """`loss` and `perplexity`, if a pair fits into a row; `bleu` and `chrf`, if pairs were translated."""
     samples: list[TranslatedPair]
+    watched: list[TranslatedPair]
     by_source: dict[str, dict[str, float]]
     """By source: `loss`, if a pair fits; `bleu` and `chrf`, if enough were translated. Empty for a single source."""
     loss_by_length: dict[str, float]
@@ -77,6 +80,12 @@ class Validator:
         self._references = [pairs[number][1] for number in sample]
         self._corpus_sources = self._breakdown.sources(sample)  # index of the corpus source of each
 
+        # 3. The sentences to watch: a line of a terminal holds a source and a translation of about eight words.
+        by_length = sorted(
+            range(len(sample)), key=lambda number: abs(len(self._sources[number].split()) - _WATCHED_WORDS)
+        )
+        self._watched = by_length[:_WATCHED]  # places in the sample
+
     @property
     def has_text(self) -> bool:
         """Whether there is anything to validate on; pairs that do not fit into a row are translated all the same."""
@@ -85,27 +94,27 @@ class Validator:
     @property
     def drawn_source(self) -> str | None:
         """The translated sentence with a length nearest to eight words, for the attention map; None without any."""
-        return min(self._sources, key=lambda source: abs(len(source.split()) - _WORDS_TO_DRAW), default=None)
+        return self._sources[self._watched[0]] if self._watched else None
+
+    def watch(self) -> list[TranslatedPair]:
+        """Return the translations of a few sentences, always the same; raises the exceptions of `check_stop`."""
+        with self._evaluating():
+            return self._translated(self._watched)
 
     def validate(self) -> Validation:
         """Return loss, scores and sample translations; raises the exceptions of `check_stop`."""
-        # 1. Loss and translations, without dropout.
-        was_training = self.model.training
-        self.model.eval()
-        try:
+        # 1. Loss and translations.
+        with self._evaluating():
             means = self._losses()
-            hypotheses = self._translate(self._sources)
-        finally:
-            self.model.train(was_training)
+            pairs = self._translated(range(len(self._sources)))
 
         # 2. Scores, and some translations to show, evenly spread.
-        texts = zip(self._sources, self._references, hypotheses, strict=True)
-        pairs = [TranslatedPair(source, reference, hypothesis) for source, reference, hypothesis in texts]
         shown = self.config.training.sample_translations
         stride = max(1, len(pairs) // max(1, shown))
         return Validation(
             scores=_losses_of(means) | _scores(pairs),
             samples=pairs[::stride][:shown],
+            watched=[pairs[number] for number in self._watched],
             by_source=self._by_source(means, pairs),
             loss_by_length=means.by_length,
         )
@@ -154,6 +163,24 @@ class Validator:
                 self.check_stop()
             if number % world_size == self.distributed.rank:
                 yield batch
+
+    @contextlib.contextmanager
+    def _evaluating(self) -> Iterator[None]:
+        """Run the block without dropout."""
+        was_training = self.model.training
+        self.model.eval()
+        try:
+            yield
+        finally:
+            self.model.train(was_training)
+
+    def _translated(self, numbers: Sequence[int]) -> list[TranslatedPair]:
+        """Return the pairs of the sample at the places `numbers`, with their translations."""
+        hypotheses = self._translate([self._sources[number] for number in numbers])
+        pairs = []
+        for number, hypothesis in zip(numbers, hypotheses, strict=True):
+            pairs.append(TranslatedPair(self._sources[number], self._references[number], hypothesis))
+        return pairs
 
     def _translate(self, lines: Sequence[str]) -> list[str]:
         """Return the translations of `lines`, which the ranks share."""
