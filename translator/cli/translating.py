@@ -37,7 +37,7 @@ _LIMITS: Final = {
     "characters": "largest number of characters in a request",
     "lines": "largest number of lines in a request",
     "waiting": "largest number of queued requests",
-    "seconds": "time limit for a request, in seconds",
+    "seconds": "time limit for the translation of a request, in seconds",
 }
 _DISPLAY: Final = "order of Persian text; visual: joined and reordered, for terminals without bidi (default: auto)"
 _HOSTS: Final = "host name that requests may use, in addition to localhost; repeat it for several"
@@ -177,6 +177,7 @@ def _serve(options: argparse.Namespace, stop: StopRequest) -> None:
     with listening_socket(options.host, options.port) as bound:
         # The port is taken before the model is loaded, so that a port in use is known at once.
         runs = chosen_runs(options.runs)
+        LOGGER.info("loading the model")
         translator = load_model(runs, options.engine, options.checkpoint, options.device, overrides)
         if not is_loopback(bound):
             LOGGER.warning(
@@ -184,6 +185,9 @@ def _serve(options: argparse.Namespace, stop: StopRequest) -> None:
                 "encryption; on the open internet, put a reverse proxy in front of it",
                 options.host,
             )
+        # The first translation loads what the engine needs, and with attention torch: no visitor waits for that.
+        source = translator.normalizer.languages[0]
+        translator.translations([source.example], attention=translator.searcher.gives_attention)
         # Other machines may call this one by any name, unless --allow-host names some.
         allowed_hosts = []
         if is_loopback(bound) or options.names:
