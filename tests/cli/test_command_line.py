@@ -252,3 +252,9 @@ def test_without_a_run_a_command_says_how_to_get_one(
     monkeypatch.chdir(tmp_path)
     assert main(["export", "--to", "marian", "exported"]) == 2
     assert "train one first (translator train --config sample), or name one with --run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["download", "recipe"])
+def test_a_list_fits_into_80_columns(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb]) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
