@@ -3,9 +3,11 @@
 import argparse
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -142,3 +144,117 @@ def test_a_closed_output_pipe_or_stream_causes_no_error(pipeline: str, random_ru
     done = subprocess.run(command, capture_output=True, env=ENVIRONMENT)
     assert done.returncode == 0
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        ("trian", "there is no verb `trian`; did you mean train?"),
+        ("plot atention", "there is no verb `atention`; did you mean attention?"),
+        ("train --confg x", "there is no option --confg; did you mean --config?"),
+        ("prepare --confg=sample", "there is no option --confg; did you mean --config?"),
+        ("translate --beem 5 text", "there is no option --beem; did you mean --beam?"),
+        ("train --config sample training.max_steps=3", "did you mean --set training.max_steps=3?"),
+        ("train sample", "`sample` belongs to no option"),
+    ],
+)
+def test_a_mistyped_word_gets_one_message_with_the_nearest(
+    typed: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(typed.split())
+    assert caught.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
+def test_a_text_that_only_looks_like_an_option_is_translated() -> None:
+    options = parser().parse_args(["translate", "-- dialogue --beem", "--", "--beem"])
+    assert options.text == ["-- dialogue --beem", "--beem"]
+
+
+MISTAKES = """\
+trian
+train --confg x
+train --config nowhere
+train --config sample --set training.max_step=3
+train --config sample --set training.max_steps=many
+train --config sample --set corpus.sources.0.path=nowhere.tsv
+train --corpus nowhere.en nowhere.fa
+prepare --config nowhere
+prepare --config sample --set corpus.sources.0.path=nowhere.tsv
+plot batches --config nowhere --output a.png
+plot positions --run nowhere --output a.png
+plot attention --run nowhere --output a.png
+translate --run nowhere text
+translate --input nowhere.txt
+translate --input a.txt --output a.txt
+translate text
+evaluate --run nowhere
+evaluate
+compare nowhere elsewhere
+serve --run nowhere --port 0
+export --run nowhere --to marian exported
+average --run nowhere
+fine-tune --run nowhere --corpus nowhere.tsv
+back-translate --run nowhere --monolingual nowhere.fa
+distill --run nowhere
+"""
+WITHOUT_TORCH = """\
+import sys
+
+sys.modules["torch"] = None  # so that its import fails
+from translator.cli import main
+
+for command in sys.stdin.read().splitlines():
+    try:
+        code = main(command.split())
+    except SystemExit as error:
+        code = error.code
+    except ImportError:
+        code = "imports torch"
+    print(f"{command}: {code}")
+"""
+
+
+def test_a_mistake_is_told_before_torch_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Yes.\n", encoding="utf-8")
+    environment = ENVIRONMENT | {"PYTHONPATH": str(CONFIGS.parent)}
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TORCH],
+        input=MISTAKES,
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.splitlines() == [f"{command}: 2" for command in MISTAKES.splitlines()]
+
+
+def test_the_newest_run_is_used_where_none_is_named(
+    random_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, age in (("older", 100), ("newer", 50), ("damaged", 0)):
+        shutil.copytree(random_run, tmp_path / "runs" / name, symlinks=True)
+        for file in (tmp_path / "runs" / name).glob("checkpoints/step-*/state.json"):
+            os.utime(file, (time.time() - age, time.time() - age))
+    (tmp_path / "runs" / "damaged" / "config.yaml").write_text("[", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main(["translate", "abc"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.splitlines()[0] == "the newest run is used: runs/newer (--run names another)"
+    assert len(captured.out.splitlines()) == 1
+
+
+def test_without_a_run_a_command_says_how_to_get_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", "--to", "marian", "exported"]) == 2
+    assert "train one first (translator train --config sample), or name one with --run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["download", "recipe"])
+def test_a_list_fits_into_80_columns(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb]) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80

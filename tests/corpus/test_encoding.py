@@ -71,6 +71,7 @@ def test_wide_characters_without_a_mark_are_named(text: str, codec: str) -> None
         (b"%PDF-1.7\n\xe2\xe3\n", "a PDF file"),
         (b"{\\rtf1 a}\n", "a rich text document"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", "an old Office program"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0" + "Workbook".encode("utf-16-le"), "an Excel workbook"),
         (b"a\0b\n\1\2\0\n", "it has NUL bytes"),
         (b"\x1f\x8b\x08", "is a gzip file"),
     ],
@@ -81,7 +82,8 @@ def test_a_binary_file_is_refused_with_its_kind(content: bytes, kind: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("member", "kind"), [("word/document.xml", "a Word document"), ("xl/workbook.xml", "a spreadsheet"), ("a", "a zip")]
+    ("member", "kind"),
+    [("word/document.xml", "a Word document"), ("xl/workbook.xml", "an Excel workbook"), ("a", "a zip")],
 )
 def test_a_document_in_a_zip_is_refused_with_its_kind(member: str, kind: str, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "book", "w") as archive:

@@ -281,8 +281,8 @@ def test_the_report_counts_the_tokens_of_the_other_pairs(limited: Limited, side:
 def test_the_report_has_a_line_for_each_split_of_each_source(limited: Limited) -> None:
     assert [report.name for report in limited.handler.report] == ["one", "two"] * 2
     table = limited.handler.format_report()
-    assert f"over {limited.limit} tokens" in table
-    assert len(table.split("\n")) == 2 + 4
+    assert f"pairs over {limited.limit} are left out" in table
+    assert len(table.split("\n")) == 3 + 4
 
 
 def test_a_limit_of_lengths_needs_no_new_stores(limited: Limited) -> None:

@@ -45,7 +45,7 @@ def test_evaluate_command_prints_scores_with_intervals(run: RunFolder, capsys: p
     for text in (
         "ZWNJ as space",
         "95% bootstrap interval",
-        "bleu: nrefs:1|bs:40|seed:12345",
+        "signature of bleu:\nnrefs:1|bs:40|seed:12345",
         "not computed: COMET needs a model",
     ):
         assert text in out

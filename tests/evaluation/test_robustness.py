@@ -20,7 +20,7 @@ from tests.support.translated_sets import translated
 from tests.support.untrained import untrained_run
 from translator.cli import main
 from translator.evaluation import Evaluation, evaluate_run
-from translator.evaluation.robustness import WAYS, chrf_of, counts_for_chrf, measure_robustness
+from translator.evaluation.robustness import WAYS, chrf_of, counts_for_chrf, measure_robustness, with_noise
 from translator.run.folder import RunFolder
 
 TEXT = st.text(st.sampled_from("ab کت.؟"), max_size=12)
@@ -46,7 +46,7 @@ TYPED_TEXT = "He said: \"I don't know  NATO's plans for 2024.\""
 
 
 def typed(way: str) -> str:
-    return WAYS[way](TYPED_TEXT, Random(2))
+    return with_noise(TYPED_TEXT, way, Random(2))
 
 
 @pytest.mark.parametrize(

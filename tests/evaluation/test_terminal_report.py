@@ -1,11 +1,14 @@
 """The lines for a terminal show the scores, findings and differences that a reader looks for."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.translated_sets import scored, translated
 from translator.config import NormalizationConfig
 from translator.evaluation.compare import compare_systems
 from translator.evaluation.diagnosis import diagnose
+from translator.evaluation.metrics import compute_scores
 from translator.evaluation.terminal_report import (
     TranslatedPair,
     format_comparison,
@@ -23,9 +26,29 @@ SYSTEM = translated(["در بسته است", "او می‌خواند.", "مان�
 
 def test_scores_are_listed_above_their_signatures() -> None:
     test_set = scored(("در باز است.", "سه عمو داری.", "باران"))
-    lines = format_scores(test_set.scores)
-    assert lines[0].split() == ["test", "set", "metric", "search", "checkpoint", "raw"]
-    assert [line.split(":")[0] for line in lines[-2:]] == ["bleu", "chrf"]
+    scores = [replace(score, test_set="held", search="beam-5", checkpoint="step-5") for score in test_set.scores]
+    lines = format_scores(scores)
+    assert lines[0] == "held, beam-5, step-5"
+    assert lines[1].split() == ["metric", "raw"]
+    assert [lines[-4], lines[-2]] == ["signature of bleu:", "signature of chrf:"]
+    assert all(line.startswith("nrefs:") for line in (lines[-3], lines[-1]))
+
+
+def test_all_scores_fit_into_80_columns_and_their_columns_are_explained() -> None:
+    scores = compute_scores(
+        ["یک دو سه چهار پنج شش هفت", "نه"],
+        ["ده", "می\u200cرود"],
+        metrics=["bleu", "bleu_intl", "chrf", "chrf++", "ter", "length_ratio"],
+        normalization=NormalizationConfig(),
+        bootstrap_samples=10,
+        test_set="held",
+    )
+    lines = format_scores(scores)
+    assert max(map(len, lines)) <= 80
+    assert lines[1].split() == ["metric", "raw", "normalized", "ZWNJ", "as", "space"]
+    assert any(line.startswith("normalized: normalizer-") for line in lines)
+    assert any(line.startswith("ZWNJ as space: normalizer-") for line in lines)
+    assert lines[-1] == "signatures of bleu_intl, chrf++, ter, length_ratio: in scores.json"
 
 
 def test_a_sample_is_shown_on_three_lines() -> None:
@@ -44,15 +67,26 @@ def test_a_comparison_begins_with_the_number_of_sentences_and_the_baseline(compa
     assert comparison_lines[0] == "held: 4 sentences; differences and p-values against a"
 
 
-def test_a_comparison_has_a_row_for_each_text_metric_test_and_system(comparison_lines: list[str]) -> None:
-    rows = [line for line in comparison_lines if "paired " in line and "|" not in line]
-    assert len(rows) == 2 * 2 * 2 * 2
-    assert any("ter (lower is better)" in row for row in rows)
+def test_a_comparison_has_a_row_for_each_text_metric_and_system(comparison_lines: list[str]) -> None:
+    rows = [line.split() for line in comparison_lines if line.startswith(("bleu ", "ter "))]
+    assert [row[:2] for row in rows] == 2 * [["bleu", "a"], ["bleu", "b"], ["ter", "a"], ["ter", "b"]]
+    assert all(row[-2] != "–" and row[-1] != "–" for row in rows if row[1] == "b"), "a p-value of each test"
+    assert "lower is better: ter" in comparison_lines
 
 
 @pytest.mark.parametrize("draws", ["|bs:20|seed:12345|", "|ar:30|seed:12345|"])
 def test_a_comparison_has_the_signatures_of_its_tests(comparison_lines: list[str], draws: str) -> None:
-    assert sum(draws in line for line in comparison_lines) == 4
+    assert sum(draws in line for line in comparison_lines) == 1
+    assert "signatures of ter: in the file of translator compare --json FILE" in comparison_lines
+
+
+def test_a_comparison_of_systems_with_long_names_fits_into_80_columns() -> None:
+    names = [f"a-run-with-a-long-name-{number}" for number in (1, 2)]
+    systems = [replace(BASELINE, system=names[0]), replace(SYSTEM, system=names[1])]
+    lines = format_comparison(compare_systems(systems, samples=20, trials=30))
+    assert f"system 2: {names[1]}" in lines
+    tables = lines[: lines.index("signature of bleu, paired bootstrap:")]
+    assert max(map(len, tables)) <= 80
 
 
 def test_a_comparison_shows_wins_and_the_sentences_that_differ_most(comparison_lines: list[str]) -> None:

@@ -4,7 +4,9 @@ import json
 import math
 import re
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -184,6 +186,19 @@ def test_translation_over_the_time_limit_is_cancelled() -> None:
     assert answer.status_code == 504
     assert answer.json()["detail"] == "the translation took longer than 0.5 seconds and was cancelled; send less"
     assert translator.dropped == [["a"]]
+
+
+def test_the_time_limit_does_not_count_the_time_in_the_queue() -> None:
+    translator = held()
+    with client(translator, Limits(seconds=1)) as api, ThreadPoolExecutor(2) as threads:
+        first = threads.submit(ask, api, text="a", count=2)
+        translator.inside.acquire()
+        # Another form, so that the second request cannot share a batch with the first.
+        second = threads.submit(ask, api, text="b")
+        assert first.result().status_code == 504
+        time.sleep(0.5)  # the second has now waited longer than its time limit
+        translator.gate.set()
+        assert second.result().status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ async def texts(request: Request) -> list[str]:
 
 
 async def queued(batcher: Batcher, *requests: Sequence[str], form: Form = PLAIN) -> list[Request]:
-    tasks = [asyncio.create_task(batcher.translate(lines, form)) for lines in requests]
+    tasks = [asyncio.create_task(batcher.translate(lines, form, asyncio.Event())) for lines in requests]
     await asyncio.sleep(0)
     return tasks
 

@@ -25,7 +25,7 @@ from translator.cli import (
     training,
     translating,
 )
-from translator.cli.arguments import Verb, VerbFormatter, VerbParser, repeat_set
+from translator.cli.arguments import Verb, VerbFormatter, VerbParser, advice_on_stray, repeat_set
 from translator.errors import InputError, Interrupted, TranslatorError
 from translator.run.logging import log_to_console, print_error
 from translator.run.memory import check_address_space
@@ -76,7 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _check_current_folder()
             program = parser()
             context = argparse.Namespace(arguments=typed, program=program)
-            options = program.parse_args(repeat_set(typed), context)
+            options, stray = program.parse_known_args(repeat_set(typed), context)
+            if stray:
+                program.error(advice_on_stray(stray))
             if options.verb is not doctor.doctor.run:  # it finds out itself what does not work
                 check_address_space()
             options.verb(options, stop)

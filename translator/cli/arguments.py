@@ -1,17 +1,20 @@
 """Declaration of verbs and their output; arguments shared by several verbs."""
 
 import argparse
+import difflib
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from translator.errors import InputError
 from translator.inference.line_writer import write_lines
+from translator.run.logging import LOGGER
 from translator.run.signals import StopRequest
+from translator.run.text import printable
 
 if TYPE_CHECKING:
     from translator.inference.translator import Translator
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
 Run = Callable[[argparse.Namespace, StopRequest], None]
 Option = tuple[str, dict[str, Any]]
 _OVERRIDE: Final = re.compile(r"[a-z_]+(\.\w+)+=")
+_FLAG: Final = re.compile(r"--?[A-Za-z]\S*")
+_RUNS_FOLDER: Final = Path("runs")  # where all recipes put their runs
 
 
 def say(*lines: str) -> None:
@@ -83,8 +88,39 @@ def option(name: str, help_text: str, **settings: Any) -> Option:
 
 
 class VerbParser(argparse.ArgumentParser):
-    """Writes help and version as `say` does; argparse itself ignores a full disk if Python does not buffer."""
+    """Answers a mistake with one line, which names the verb or option that was meant."""
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return the options and the arguments that belong to none; refuse unknown verbs and options first."""
+        # argparse would report a missing option before the mistyped one, or none that is similar.
+        self._refuse_mistyped(list(args or ()))
+        return super().parse_known_args(args, namespace)
+
+    def _refuse_mistyped(self, arguments: Sequence[str]) -> None:
+        verbs: list[str] = []
+        flags: list[str] = []
+        for action in self._actions:  # argparse has no public access to them
+            flags += action.option_strings
+            if isinstance(action, argparse._SubParsersAction):
+                verbs += action.choices
+        # A parser of verbs: the first argument decides, and another parser gets the others.
+        if verbs:
+            if arguments and not arguments[0].startswith("-") and arguments[0] not in verbs:
+                self.error(f"there is no verb `{arguments[0]}`{_nearest(arguments[0], verbs)}")
+            return
+        # A parser of options: `--` ends them, and argparse accepts the beginning of a name.
+        for argument in arguments:
+            if argument == "--":
+                break
+            flag = argument.partition("=")[0]
+            if _FLAG.fullmatch(argument) and not any(name.startswith(flag) for name in flags):
+                self.error(f"there is no option {flag}{_nearest(flag, flags)}")
+
+    def error(self, message: str) -> NoReturn:
+        """End the program with one message; raises SystemExit."""
+        self.exit(2, printable(f"{self.prog}: {message} (help: {self.prog} --help)\n"))
+
+    # argparse itself ignores a full disk if Python does not buffer.
     def _print_message(self, message: str, file: Any = None) -> None:
         if file is sys.stdout:
             say(message.removesuffix("\n"))
@@ -101,6 +137,20 @@ class VerbFormatter(argparse.HelpFormatter):
             has_indented_lines = "\n  " in paragraph
             paragraphs.append(paragraph if has_indented_lines else super()._fill_text(paragraph, width, indent))
         return "\n\n".join(paragraphs)
+
+
+def _nearest(word: str, known_words: Iterable[str]) -> str:
+    """Return a question whether the most similar of the known words was meant; nothing if none is similar."""
+    similar_words = difflib.get_close_matches(word, known_words, n=1)
+    return f"; did you mean {similar_words[0]}?" if similar_words else ""
+
+
+def advice_on_stray(arguments: Sequence[str]) -> str:
+    """Return a message on arguments that belong to no option of their verb."""
+    settings = [argument for argument in arguments if _OVERRIDE.match(argument)]
+    if settings:
+        return f"{settings[0]} belongs to no option; did you mean --set {' '.join(settings)}?"
+    return f"`{arguments[0]}` belongs to no option"
 
 
 def repeat_set(arguments: Sequence[str]) -> list[str]:
@@ -136,9 +186,11 @@ def place(text: str) -> str:
 _SETTINGS: Final = "override config keys; one or more KEY.PATH=VALUE"
 SET: Final = option("--set KEY.PATH=VALUE", _SETTINGS, dest="overrides", action="append", default=[])
 CONFIG: Final = option("--config FILE", "YAML recipe, or the name of a shipped one (translator recipe)", required=True)
-RUN: Final = option("--run FOLDER", "run folder, for example runs/sample", required=True, type=place)
-_RUNS: Final = "run folder, for example runs/sample; repeat it for an ensemble or to evaluate several systems"
-RUNS: Final = option("--run FOLDER", _RUNS, dest="runs", action="append", type=place, required=True)
+PARENT_RUN: Final = option("--run FOLDER", "run folder, for example runs/sample", required=True, type=place)
+_NEWEST: Final = "run folder, for example runs/sample (default: the newest below runs)"
+RUN: Final = option("--run FOLDER", _NEWEST, type=place)
+_RUNS: Final = f"{_NEWEST}; repeat it for an ensemble or to evaluate several systems"
+RUNS: Final = option("--run FOLDER", _RUNS, dest="runs", action="append", type=place, default=[])
 CHECKPOINT: Final = option("--checkpoint", "best (default), last, averaged, or a step number", default="best")
 SEARCH: Final = (
     option("--search", "search method (default: search.method of the run)", choices=("greedy", "beam", "sampling")),
@@ -153,6 +205,35 @@ SEARCH: Final = (
     option("--device NAME", "cpu, mps, cuda or cuda:N (default: run.device of the run)", default="auto"),
     option("--precision", "precision of inference (default: that of the run)", choices=("float32", "bf16", "int8")),
 )
+
+
+def chosen_run(folder: str | None) -> Path:
+    """Return the run folder that `--run` names; if it names none, the newest run, and tell which that is.
+
+    Raises:
+        RunError: the folder is no run.
+        InputError: no run is named, and there is none.
+    """
+    from translator.checkpoint.newest_run import newest_run
+    from translator.run.folder import RunFolder
+
+    if folder is not None:
+        return RunFolder.open(folder).path
+    newest = newest_run(_RUNS_FOLDER)
+    if newest is None:
+        raise InputError(
+            f"no run in the folder {_RUNS_FOLDER} has a checkpoint; train one first (translator train --config sample),"
+            " or name one with --run FOLDER"
+        )
+    LOGGER.info("the newest run is used: %s (--run names another)", newest)
+    return newest
+
+
+def chosen_runs(folders: Sequence[str]) -> list[Path]:
+    """Return the run folders that `--run` names, or the newest run; see `chosen_run`."""
+    if not folders:
+        return [chosen_run(None)]
+    return [chosen_run(folder) for folder in folders]
 
 
 def search_flags(options: argparse.Namespace) -> list[str]:

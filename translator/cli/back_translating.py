@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from translator.cli.arguments import RUN, SEARCH, load_model, option, place, say, search_flags, verb
+from translator.cli.arguments import PARENT_RUN, SEARCH, load_model, option, place, say, search_flags, verb
 from translator.cli.deriving import PLAIN_TEXT, format_counts, open_trained_run, write_monolingual, write_translations
 from translator.errors import InputError
 from translator.run.signals import StopRequest
@@ -17,7 +17,7 @@ _LEAST_CHRF: Final = 20.0
 @verb(
     "back-translate",
     "make training pairs from monolingual Persian text, with a run that translates Persian into English",
-    RUN,
+    PARENT_RUN,
     option("--monolingual FILE", f"Persian text, {PLAIN_TEXT}", nargs="+", action="extend", type=place, required=True),
     option(
         "--output FOLDER",

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from translator.cli.arguments import RUN, SET, load_model, option, place, say, verb
+from translator.cli.arguments import PARENT_RUN, SET, load_model, option, place, say, verb
 from translator.cli.deriving import (
     PLAIN_TEXT,
     compare_runs,
@@ -32,7 +32,7 @@ _WARM_UP_SENTENCES: Final = 8  # translated before the clock starts
 @verb(
     "distill",
     "train a small, fast student on the translations of a run, and export it in int8",
-    RUN,
+    PARENT_RUN,
     option("--recipe NAME", "recipe of subwords, model and training (default: student)", default="student"),
     option("--beam N", "beam width; the hypothesis nearest to a reference is used (default: 5)", type=int, default=5),
     option(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from translator.cli.arguments import option, say, verb
 from translator.errors import TranslatorError
+from translator.run.logging import LOGGER
 from translator.run.signals import StopRequest
 
 
@@ -19,6 +20,7 @@ def doctor(options: argparse.Namespace, stop: StopRequest) -> None:
     """Print what this machine has, and what is wrong."""
     from translator.doctor import examine, format_findings
 
+    LOGGER.info("examining this machine")
     findings = examine(Path.cwd())
     problems = [finding.name for finding in findings if finding.verdict == "wrong"]
     # With `--json`, standard output has nothing but JSON, so that a program can read it.

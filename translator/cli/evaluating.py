@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from translator.cli.arguments import RUNS, SEARCH, load_model, option, place, say, search_flags, verb
+from translator.cli.arguments import RUNS, SEARCH, chosen_runs, load_model, option, place, say, search_flags, verb
 from translator.errors import InputError
 from translator.run.signals import StopRequest
 
@@ -50,7 +50,7 @@ def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.evaluation import evaluate_systems
     from translator.run.folder import RunFolder
 
-    runs = [RunFolder.open(folder) for folder in dict.fromkeys(options.runs)]
+    runs = [RunFolder(folder) for folder in chosen_runs(list(dict.fromkeys(options.runs)))]
     _check_runs(runs, options)
 
     def load(system: "System", overrides: Sequence[str]) -> "Translator":

@@ -4,7 +4,7 @@ import argparse
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from translator.cli.arguments import RUN, SET, option, place, say, verb
+from translator.cli.arguments import PARENT_RUN, SET, option, place, say, verb
 from translator.cli.deriving import compare_runs, open_trained_run, run_verb
 from translator.cli.training import train
 from translator.errors import InputError
@@ -20,7 +20,7 @@ _LONGEST_NAME: Final = 60  # characters of the names of the new text, in the nam
 @verb(
     "fine-tune",
     "continue training a run on your text mixed with its own, and compare both models on old and new test text",
-    RUN,
+    PARENT_RUN,
     option("--corpus PATH", _CORPUS, dest="corpora", action="append", nargs="+", type=place, required=True),
     option("--replay SHARE", "share of pairs from the run's own text (default: 0.8)", type=float, default=0.8),
     option(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from translator.cli.arguments import CHECKPOINT, CONFIG, RUN, SET, Option, Verb, option, place, say, verb
+from translator.cli.arguments import CHECKPOINT, CONFIG, RUN, SET, Option, Verb, chosen_run, option, place, say, verb
 from translator.errors import InputError
 from translator.run.signals import StopRequest
 
@@ -16,15 +16,6 @@ _TEXT: Final = "The children are at school."
 _SENTENCE: Final = option("text TEXT", "sentence to translate (default: a short example)", nargs="?")
 _MODEL: Final = (RUN, CHECKPOINT, SET, _SENTENCE)
 _METRIC: Final = "loss, perplexity, bleu, chrf, or a TensorBoard tag; one panel for each (default: loss, bleu and chrf)"
-
-
-def _text(options: argparse.Namespace) -> str:
-    """Return the given sentence, or an example in the source language of the run."""
-    from translator.run.folder import RunFolder
-
-    if options.text is not None:
-        return str(options.text)
-    return RunFolder.open(options.run).config().corpus.languages[0].example
 
 
 def picture(
@@ -65,10 +56,16 @@ def _recipes(options: argparse.Namespace) -> list[str]:
     examples=(f'translator plot attention --run runs/sample "{_TEXT}" --output attention.png',),
 )
 def _attention(options: argparse.Namespace) -> "Figure":
+    from translator.run.folder import RunFolder
+
+    run = chosen_run(options.run)
+    text = options.text
+    if text is None:
+        text = RunFolder(run).config().corpus.languages[0].example
     from translator.plots.attention import attention_figure, sentence_attention
 
     attention = sentence_attention(
-        options.run, _text(options), kind=options.kind, checkpoint=options.checkpoint, overrides=options.overrides
+        run, text, kind=options.kind, checkpoint=options.checkpoint, overrides=options.overrides
     )
     return attention_figure(attention, attention.panels(options.layer, options.head))
 
@@ -108,15 +105,12 @@ def _masks(options: argparse.Namespace) -> "Figure":
     option("--length N", "positions to draw (default: 64)", type=int, default=64),
 )
 def _positions(options: argparse.Namespace) -> "Figure":
-    from translator.checkpoint.files import load_model
     from translator.checkpoint.state import pin_checkpoint
     from translator.config import load_config
-    from translator.model.device import choose_device
-    from translator.plots.position_vectors import position_vectors, positions_figure
     from translator.run.folder import RunFolder
 
     # A run shows the positions that it has learned; a recipe shows those of a new model.
-    trained = None
+    checkpoint = None
     if options.run is not None:
         if options.overrides or options.config is not None:
             raise InputError("--run draws a trained model, so --config and --set have no effect; leave them out")
@@ -124,11 +118,15 @@ def _positions(options: argparse.Namespace) -> "Figure":
         checkpoint = pin_checkpoint(run.checkpoints_folder, options.checkpoint)
         name = run.path.resolve().name
         model = checkpoint.state.model
-        trained = load_model(checkpoint, choose_device("cpu"))
     else:
         recipe = options.config or "sample"
         name = Path(recipe).stem
         model = load_config(recipe, options.overrides).model
+    from translator.checkpoint.files import load_model
+    from translator.model.device import choose_device
+    from translator.plots.position_vectors import position_vectors, positions_figure
+
+    trained = None if checkpoint is None else load_model(checkpoint, choose_device("cpu"))
     heads = f", {model.heads} heads" if model.positions == "rotary" else ""
     title = f"{model.positions} positions of {name}, width {model.d_model}{heads}"
     return positions_figure(position_vectors(model, options.length, trained), title)
@@ -157,7 +155,8 @@ def _schedule(options: argparse.Namespace) -> "Figure":
 )
 def _batches(options: argparse.Namespace) -> "Figure":
     from translator.config import load_config
-    from translator.plots.epoch_rows import batches_figure, epoch_rows
 
     config = load_config(options.config, options.overrides)
+    from translator.plots.epoch_rows import batches_figure, epoch_rows
+
     return batches_figure(epoch_rows(config), Path(options.config).stem)

@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from translator.cli.arguments import RUN, option, place, say, verb
+from translator.cli.arguments import RUN, chosen_run, option, place, say, verb
 from translator.errors import InputError
 from translator.run.signals import StopRequest
 
@@ -21,9 +21,10 @@ from translator.run.signals import StopRequest
     examples=("translator average --run runs/mizan --of best --count 5",),
 )
 def _average(options: argparse.Namespace, stop: StopRequest) -> None:
+    run = chosen_run(options.run)
     from translator.checkpoint.averaging import average_run
 
-    say(average_run(options.run, options.count, options.of))
+    say(average_run(run, options.count, options.of))
 
 
 @verb(

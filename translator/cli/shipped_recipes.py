@@ -39,14 +39,12 @@ def _recipe(options: argparse.Namespace, stop: StopRequest) -> None:
 
 def _list_recipes(texts: dict[str, str]) -> None:
     """Print the names of recipes with the first comment of each."""
-    from translator.run.text import text_table
+    from translator.run.text import wrapped
 
-    rows = []
     # A recipe begins with a comment that says what it is for.
     for name, text in texts.items():
         comments = _COMMENT.findall(text)
-        rows.append((name, comments[0]))
-    say(text_table(("name", "what"), rows, text_columns=2))
+        say(name, *wrapped(comments[0]))
 
 
 def _copy_recipe(text: str, output: Path) -> None:

@@ -37,6 +37,11 @@ _RECIPE: Final = (
 )
 def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.config import load_config
+
+    recipe = _choose_recipe(options)
+    config = load_config(recipe.name, recipe.overrides)
+    _refuse_missing_text(config)
+    # Mistakes of the user are told by now, before torch is imported, which takes seconds.
     from translator.config.resuming import fingerprint_of
     from translator.corpus.preparation_counts import format_report
     from translator.data import DataHandler
@@ -48,8 +53,6 @@ def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.run.prepared_folder import prepared_folder
 
     # The same steps as at the beginning of a training, which finds their results and reuses them.
-    recipe = _choose_recipe(options)
-    config = load_config(recipe.name, recipe.overrides)
     data = DataHandler(config).prepare()
     report = preparation_report(config, data.corpus, data.subword, data.normalizer, data.report, data.mixture)
     prepared = data.corpus.directory.parent
@@ -85,12 +88,14 @@ def _train_command(recipe: str, options: argparse.Namespace) -> str:
 def train(options: argparse.Namespace, stop: StopRequest) -> None:
     """Train a run, in this process or in several that this one starts."""
     from translator.config import load_config
-    from translator.training.launching import errors_end_the_rank, launch, launched
-    from translator.training.precision import choose_processes, threads_for
-    from translator.training.run_training import train_run
 
     recipe = _choose_recipe(options)
     config = load_config(recipe.name, recipe.overrides)
+    _refuse_missing_text(config)
+    # Mistakes of the user are told by now, before torch is imported, which takes seconds.
+    from translator.training.launching import errors_end_the_rank, launch, launched
+    from translator.training.precision import choose_processes, threads_for
+    from translator.training.run_training import train_run
 
     # A first process starts one for each rank, unless one is enough.
     if not launched():
@@ -105,6 +110,14 @@ def train(options: argparse.Namespace, stop: StopRequest) -> None:
         outcome = train_run(config, stop, options.allow_changed)
     if outcome.main:
         _print_outcome(outcome, config)
+
+
+def _refuse_missing_text(config: "Config") -> None:
+    """Raise CorpusError if a file of the corpus or of a test set is missing or unsuitable."""
+    from translator.corpus.sources import source_files
+
+    for source in (*config.corpus.sources, *config.evaluation.test_sources):
+        source_files(source)
 
 
 def _print_outcome(outcome: "TrainingOutcome", config: "Config") -> None:
@@ -141,9 +154,7 @@ def _choose_recipe(options: argparse.Namespace) -> _Recipe:
 def _recipe_for_corpora(options: argparse.Namespace) -> _Recipe:
     """Return the recipe and the overrides for `--corpus`; without `--config`, choose and write a recipe."""
     from translator.corpus.sources import corpora_in_arguments, with_overrides
-    from translator.model.device import choose_device
     from translator.recipes.corpus_recipe import as_overrides, find_recipe
-    from translator.training.launching import launched
 
     # With a recipe, `--corpus` only replaces the sources of the recipe.
     sources = corpora_in_arguments(options.corpora)
@@ -152,6 +163,9 @@ def _recipe_for_corpora(options: argparse.Namespace) -> _Recipe:
 
     # The text is read before the recipe exists, so overrides of the sources have to apply here already.
     sources = with_overrides(sources, options.overrides)
+    from translator.model.device import choose_device
+    from translator.training.launching import launched
+
     # A GPU allows a larger model, and the direction decides the languages, so both are needed before the recipe.
     overrides_by_key = dict(override.partition("=")[::2] for override in options.overrides)
     is_gpu = choose_device(overrides_by_key.get("run.device", "auto")).type != "cpu"

@@ -13,6 +13,8 @@ from translator.cli.arguments import (
     RUNS,
     SEARCH,
     Option,
+    chosen_run,
+    chosen_runs,
     load_model,
     option,
     say,
@@ -35,7 +37,7 @@ _LIMITS: Final = {
     "characters": "largest number of characters in a request",
     "lines": "largest number of lines in a request",
     "waiting": "largest number of queued requests",
-    "seconds": "time limit for a request, in seconds",
+    "seconds": "time limit for the translation of a request, in seconds",
 }
 _DISPLAY: Final = "order of Persian text; visual: joined and reordered, for terminals without bidi (default: auto)"
 _HOSTS: Final = "host name that requests may use, in addition to localhost; repeat it for several"
@@ -75,9 +77,8 @@ def _translate(options: argparse.Namespace, stop: StopRequest) -> None:
     _check_input(options)
     if options.processes is not None:
         overrides.append(f"search.processes={options.processes}")
-    load = partial(
-        load_model, tuple(options.runs), options.engine, options.checkpoint, options.device, tuple(overrides)
-    )
+    runs = tuple(chosen_runs(options.runs))
+    load = partial(load_model, runs, options.engine, options.checkpoint, options.device, tuple(overrides))
     work = Work(load, form, options.strict)
 
     # From file to file: the worker processes load the model.
@@ -134,16 +135,15 @@ def _check_input(options: argparse.Namespace) -> None:
     examples=("translator export --run runs/sample --to ctranslate2 exports/sample",),
 )
 def _export(options: argparse.Namespace, stop: StopRequest) -> None:
+    run = chosen_run(options.run)
     from translator.export.package import export_run
     from translator.run.folder import RunFolder
 
-    path = export_run(
-        options.run, options.to, options.folder, checkpoint=options.checkpoint, quantization=options.quantization
-    )
+    path = export_run(run, options.to, options.folder, checkpoint=options.checkpoint, quantization=options.quantization)
     size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     say(f"{path} is ready ({size / 1e6:.1f} MB); README.md says what it is and how to use it.")
     if options.to != "marian":
-        example = RunFolder.open(options.run).config().corpus.languages[0].example
+        example = RunFolder(run).config().corpus.languages[0].example
         say(f'Next:\n  translator translate --run {options.folder} "{example}"')
 
 
@@ -176,13 +176,18 @@ def _serve(options: argparse.Namespace, stop: StopRequest) -> None:
 
     with listening_socket(options.host, options.port) as bound:
         # The port is taken before the model is loaded, so that a port in use is known at once.
-        translator = load_model(options.runs, options.engine, options.checkpoint, options.device, overrides)
+        runs = chosen_runs(options.runs)
+        LOGGER.info("loading the model")
+        translator = load_model(runs, options.engine, options.checkpoint, options.device, overrides)
         if not is_loopback(bound):
             LOGGER.warning(
                 "--host %s: anyone who can reach this machine can use the page and the API, without password or "
                 "encryption; on the open internet, put a reverse proxy in front of it",
                 options.host,
             )
+        # The first translation loads what the engine needs, and with attention torch: no visitor waits for that.
+        source = translator.normalizer.languages[0]
+        translator.translations([source.example], attention=translator.searcher.gives_attention)
         # Other machines may call this one by any name, unless --allow-host names some.
         allowed_hosts = []
         if is_loopback(bound) or options.names:

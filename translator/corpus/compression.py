@@ -43,7 +43,7 @@ _UNPACKERS: Final[dict[str, Callable[[], Any]]] = {
 """Each makes a decompressor of one frame, with `decompress`, `eof` and `unused_data`."""
 _DOCUMENTS: Final = {
     "word/document.xml": ("a Word document (.docx)", "save it as plain text in UTF-8, one sentence per line"),
-    "xl/workbook.xml": ("a spreadsheet (.xlsx)", "save it as text with tabs between the columns, in UTF-8"),
+    "xl/workbook.xml": ("an Excel workbook (.xlsx)", "save it as CSV"),
     "ppt/presentation.xml": ("a presentation (.pptx)", "save its text as plain text in UTF-8"),
     "mimetype": ("an OpenDocument file or an e-book", "save it as plain text in UTF-8, one sentence per line"),
 }

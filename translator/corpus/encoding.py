@@ -41,9 +41,11 @@ _IN_LATIN_SCRIPT: Final = (
     Encoding("Windows-1252 or Latin-1", "WINDOWS-1252", "windows-1252", _EUROPEAN - set("ÿ")),
     Encoding("Mac Roman", "MACINTOSH", "mac-roman", _EUROPEAN - set("ÿ")),
 )
+_OLD_OFFICE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_OLD_EXCEL: Final = "Workbook".encode("utf-16-le")  # a name inside an Excel workbook of an old Office program
 _BINARY_SIGNATURES: Final = {
     b"%PDF-": ("a PDF file", "extract its text first, for example with pdftotext"),
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": ("a document of an old Office program", "save it as plain text in UTF-8"),
+    _OLD_OFFICE: ("a document of an old Office program", "save it as plain text in UTF-8"),
     b"{\\rtf": ("a rich text document (RTF)", "save it as plain text in UTF-8"),
     b"\x89PNG": ("a picture", "give a text file"),
     b"\xff\xd8\xff": ("a picture", "give a text file"),
@@ -116,6 +118,8 @@ def _refuse_binary(head: bytes, label: str) -> None:
     kind = packing_of_bytes(head)
     if kind is not None:
         raise CorpusError(f"{label} is a {kind}, and text is needed; unpack it first")
+    if head.startswith(_OLD_OFFICE) and _OLD_EXCEL in head:
+        raise CorpusError(f"{label} is an Excel workbook (.xls), not text; save it as CSV")
     for signature, (kind_of_file, advice) in _BINARY_SIGNATURES.items():
         if head.startswith(signature):
             raise CorpusError(f"{label} is {kind_of_file}, not text; {advice}")

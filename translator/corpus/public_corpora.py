@@ -11,7 +11,7 @@ import yaml
 
 from translator.corpus.evaluation_texts import Texts, flores_texts, wmt_texts
 from translator.errors import InputError
-from translator.run.text import text_table
+from translator.run.text import wrapped
 
 _OPUS_PATTERN: Final = re.compile(
     r"opus:(?P<corpus>[a-z0-9][\w.-]*)/(?P<version>[a-z0-9][\w.-]*)", re.IGNORECASE | re.ASCII
@@ -217,14 +217,14 @@ def _opus_dataset(name: str) -> Dataset:
 
 
 def dataset_table() -> str:
-    """Return a table of all corpora with name, size, licence and description."""
-    rows = []
+    """Return a list of all corpora: name, size and licence, with the description below."""
+    lines = []
     for dataset in DATASETS.values():
-        size = "unknown" if dataset.size is None else f"{dataset.size / 1e6:.1f} MB"
-        rows.append((dataset.name, size, dataset.licence, dataset.title))
-    example = "any corpus of OPUS, such as opus:CCMatrix/v1; names and versions: https://opus.nlpl.eu"
-    rows.append(("opus:NAME/VERSION", "", "", example))
-    return text_table(("name", "size", "licence", "description"), rows, text_columns=4)
+        size = "size unknown" if dataset.size is None else f"{dataset.size / 1e6:.1f} MB"
+        lines += [f"{dataset.name}  ({size}, {dataset.licence})", *wrapped(dataset.title)]
+    lines.append("opus:NAME/VERSION")
+    lines += wrapped("any corpus of OPUS, such as opus:CCMatrix/v1; names and versions: https://opus.nlpl.eu")
+    return "\n".join(lines)
 
 
 def recipe_snippet(dataset: Dataset, folder: Path) -> str:

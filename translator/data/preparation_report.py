@@ -73,13 +73,13 @@ def measure_lengths(split: str, store: PairStore, limit: int) -> Iterator[Length
 
 def format_lengths(reports: Sequence[LengthReport], limit: int) -> str:
     """Return the reports as a text table."""
-    header = ("split", "source", "pairs", f"over {limit} tokens", "longest", "source tokens", "target tokens")
+    header = ("split", "source", "pairs", f"over {limit}", "longest", "source tokens", "target tokens")
     rows = []
     for report in reports:
         counts = (report.pairs, report.over_long, report.longest, report.source_tokens, report.target_tokens)
         cells = [f"{count:,}" for count in counts]
         rows.append([report.split, report.name, *cells])
-    return text_table(header, rows, text_columns=2)
+    return f"lengths in tokens; pairs over {limit} are left out\n" + text_table(header, rows, text_columns=2)
 
 
 # --- mixture ---

@@ -300,6 +300,7 @@ def _translate_and_score(
 
     # 1. Translate; score the references with the model as well.
     translations = translate(test_set.sources, test_set.name)
+    LOGGER.info("scoring %s", test_set.name)
     hypotheses = [translation.text or "" for translation in translations]
     first_references = [references[0] for references in test_set.references]
     scored_references = translator.score(test_set.sources, first_references)
@@ -308,7 +309,6 @@ def _translate_and_score(
         reference_scores.append(ModelScore.of(scored_reference, reference))
 
     # 2. Score the translations.
-    LOGGER.info("scoring %s", test_set.name)
     scores = compute_scores(
         hypotheses,
         test_set.references,
@@ -318,6 +318,7 @@ def _translate_and_score(
         rules=translator.normalizer.rules,
         bootstrap_samples=config.evaluation.bootstrap_samples,
         test_set=test_set.name,
+        description=f"scoring {test_set.name}",
     )
     if "comet" in plan.metrics:
         scores.append(comet_score(config, test_set.sources, hypotheses, test_set.references))
@@ -398,7 +399,8 @@ def _summary(plan: _Plan, results: Sequence[_SystemResults]) -> Evaluation:
     if len(results) > 1:
         metrics = [metric for metric in METRICS if metric in plan.metrics] or METRICS
         for by_system in zip(*[system_results.sets for system_results in results], strict=True):
-            comparisons.append(compare_systems(by_system, metrics=metrics))
+            description = f"comparing on {by_system[0].test_set}"
+            comparisons.append(compare_systems(by_system, metrics=metrics, description=description))
     return Evaluation(
         scores=scores,
         samples=samples,

@@ -30,6 +30,7 @@ from translator.evaluation.resampling import (
     signature_with_samples,
 )
 from translator.evaluation.text_variants import RAW, RAW_TEXT, text_variants
+from translator.run.logging import progress_bar
 from translator.run.records import STRICT, WholeNumber
 
 LOWER_IS_BETTER: Final = frozenset({"ter"})
@@ -74,8 +75,9 @@ class Score:
         value = show_value(self.metric, self.score)
         if self.interval is None:
             return value
-        low, high = self.interval
-        return f"{value} ({show_value(self.metric, low)}–{show_value(self.metric, high)})"
+        # One decimal less from 100 on keeps a table with three texts within 80 columns.
+        bounds = [f"{bound:.1f}" if bound >= 100 else show_value(self.metric, bound) for bound in self.interval]
+        return f"{value} ({'–'.join(bounds)})"
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry of scores.json."""
@@ -101,6 +103,7 @@ def compute_scores(
     rules: NormalizerRules | None = None,
     bootstrap_samples: int | None = None,
     test_set: str = "",
+    description: str | None = None,
 ) -> list[Score]:
     """Return the scores of N `hypotheses`: BLEU 13a on raw text, the other `metrics`, then all on the other variants.
 
@@ -114,6 +117,7 @@ def compute_scores(
         rules: those of the model's normalizer; None: the current ones.
         bootstrap_samples: None computes no intervals.
         test_set: name in the scores and in messages.
+        description: of the progress bar; None: no bar.
 
     Raises InputError: there are no sentences, the numbers of hypotheses and references differ, a sentence has no
     reference, or a reference is blank.
@@ -121,7 +125,7 @@ def compute_scores(
     texts_of_references = _checked_references(hypotheses, references, test_set)
     variants = [RAW_TEXT] if normalization is None else text_variants(normalization, languages, rules)
     scores = []
-    for variant in variants:
+    for variant in progress_bar(variants, description=description or "", unit=" texts", silent=description is None):
         # Spell both sides in the same way.
         spelt_hypotheses = [variant.spell(text) for text in hypotheses]
         spelt_references = reference_sides(texts_of_references, variant.spell)

@@ -1,14 +1,13 @@
 """Robustness: translate each test set (N sentences) with noisy input, and measure the loss."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from translator.data.augmentation import SHARE_OF_TYPOS, title_case, with_typos, without_final_punctuation
 from translator.evaluation.metrics import Score, reference_sides, scorer
 from translator.evaluation.resampling import bounded_samples
 from translator.evaluation.results import ScoredSet, TypedScore
@@ -20,21 +19,34 @@ _SEED: Final = 12345  # of the resamples, as in sacreBLEU
 _QUOTE: Final = re.compile(r'"([^"]*)"')
 
 
+WAYS: Final = ("capitals", "title-case", "lower-case", "no-final-punctuation", "typos", "quotes-and-spaces")
+"""Kinds of noise; the name follows the name of a test set."""
+
+
+def with_noise(text: str, way: str, random: Random) -> str:
+    """Return `text` with one of the kinds of noise."""
+    # The package `data` imports torch, which is slow, and of no use for a message on a mistyped path.
+    from translator.data.augmentation import SHARE_OF_TYPOS, title_case, with_typos, without_final_punctuation
+
+    match way:
+        case "capitals":
+            return text.upper()
+        case "title-case":
+            return title_case(text)
+        case "lower-case":
+            return text.lower()
+        case "no-final-punctuation":
+            return without_final_punctuation(text)
+        case "typos":
+            return with_typos(text, SHARE_OF_TYPOS, random)
+        case _:
+            return _typeset(text, random)
+
+
 def _typeset(text: str, random: Random) -> str:
     """Return `text` with curly quotation marks and apostrophes, and with some spaces doubled."""
     text = _QUOTE.sub("“\\1”", text).replace("'", "’")
     return re.sub(" ", lambda space: space[0] * random.choice((1, 1, 2)), text)
-
-
-WAYS: Final[Mapping[str, Callable[[str, Random], str]]] = {
-    "capitals": lambda text, _: text.upper(),
-    "title-case": lambda text, _: title_case(text),
-    "lower-case": lambda text, _: text.lower(),
-    "no-final-punctuation": lambda text, _: without_final_punctuation(text),
-    "typos": lambda text, random: with_typos(text, SHARE_OF_TYPOS, random),
-    "quotes-and-spaces": _typeset,
-}
-"""Kinds of noise: the name, which follows the name of a test set, and the function that changes a text."""
 
 
 Translate = Callable[[Sequence[str], str], Sequence[str]]
@@ -60,9 +72,9 @@ def measure_robustness(
     plain_chrf = _measure_chrf(plain.hypotheses, plain.references)
 
     results: list[TypedScore] = []
-    for way, change in WAYS.items():
+    for way in WAYS:
         # 1. Type every source with the noise; translate those that the model reads differently.
-        sources = [change(text, Random(f"{number} {text}")) for number, text in enumerate(plain.sources)]
+        sources = [with_noise(text, way, Random(f"{number} {text}")) for number, text in enumerate(plain.sources)]
         noisy_input = _model_input(sources, translator)
         changed_numbers = [number for number in range(sentence_count) if noisy_input[number] != plain_input[number]]
         hypotheses = list(plain.hypotheses)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from translator.config import MetricName
 from translator.corpus.held_out import left_out_note
 from translator.evaluation.compare import SystemComparison
 from translator.evaluation.diagnosis import Diagnosis
@@ -15,7 +16,7 @@ from translator.evaluation.text_variants import RAW
 from translator.run.text import excerpt, text_table
 
 MAX_LABEL: Final = 40  # characters of the label of a system
-_NO_VALUE: Final = "–"
+NO_VALUE: Final = "–"
 
 
 class Table(NamedTuple):
@@ -83,7 +84,7 @@ def finding_table(diagnoses: Sequence[Diagnosis], labels: Sequence[str]) -> Tabl
         cells = []
         for diagnosis, counts in zip(diagnoses, counts_of_systems, strict=True):
             possible = diagnosis.possible.get(name, 0)
-            cells.append(f"{counts[name]:,} of {possible:,} ({counts[name] / possible:.1%})" if possible else _NO_VALUE)
+            cells.append(f"{counts[name]:,} of {possible:,} ({counts[name] / possible:.1%})" if possible else NO_VALUE)
         rows.append([shown_name(name), *cells])
     return Table(header=["finding", *labels], rows=rows, title=diagnoses[0].test_set)
 
@@ -93,7 +94,9 @@ def shown_name(name: str) -> str:
     return name.replace("_", " ")
 
 
-def part_table(diagnoses: Sequence[Diagnosis], labels: Sequence[str]) -> Table:
+def part_table(
+    diagnoses: Sequence[Diagnosis], labels: Sequence[str], metrics: Sequence[MetricName] = PART_METRICS
+) -> Table:
     """Return the scores of the parts of a test set, a column for each metric and system."""
     # 1. Find the parts of each system; they may differ, since the training texts of systems have different rare words.
     parts_of_systems: list[dict[tuple[str, str], Part]] = []
@@ -109,14 +112,14 @@ def part_table(diagnoses: Sequence[Diagnosis], labels: Sequence[str]) -> Table:
     rows = []
     for key, sentences in sentence_counts.items():
         cells = []
-        for metric in PART_METRICS:
+        for metric in metrics:
             for parts in parts_of_systems:
-                cells.append(show_value(metric, parts[key].scores[metric]) if key in parts else _NO_VALUE)
+                cells.append(show_value(metric, parts[key].scores[metric]) if key in parts else NO_VALUE)
         rows.append([*key, f"{sentences:,}", *cells])
 
     # 3. Name the columns.
     columns = []
-    for metric in PART_METRICS:
+    for metric in metrics:
         columns += [f"{metric} {label}".strip() for label in labels]
     return Table(header=["by", "part", "sentences", *columns], rows=rows, text_columns=2, title=diagnoses[0].test_set)
 
@@ -146,7 +149,9 @@ def significance_table(comparison: SystemComparison) -> Table:
         metric = f"{test.metric} (lower is better)" if test.metric in LOWER_IS_BETTER else test.metric
         for result in test.systems:
             label = excerpt(result.system, MAX_LABEL)
-            rows.append([test.normalization, metric, METHODS[test.method], label, *_result_cells(test, result)])
+            cells = [show_value(test.metric, result.score), shown_interval(test, result)]
+            cells += [shown_difference(result), shown_p_value(result)]
+            rows.append([test.normalization, metric, METHODS[test.method], label, *cells])
     sentence_count = count_sentences(comparison.sentences, comparison.left_out)
     return Table(
         header=["text", "metric", "test", "system", "score", "mean ± half 95% CI", "difference", "p"],
@@ -157,16 +162,21 @@ def significance_table(comparison: SystemComparison) -> Table:
     )
 
 
-def _result_cells(test: PairedTest, result: SystemResult) -> list[str]:
-    """Return score, mean of the resamples, difference from the baseline, and p-value."""
-    interval = _NO_VALUE
-    if result.mean is not None and result.half_interval is not None:
-        interval = f"{show_value(test.metric, result.mean)} ± {show_value(test.metric, result.half_interval)}"
-    difference = p_value = _NO_VALUE
-    if result.p_value is not None:
-        difference = f"{result.difference:+.2f}"
-        p_value = f"{result.p_value:.4f}"
-    return [show_value(test.metric, result.score), interval, difference, p_value]
+def shown_interval(test: PairedTest, result: SystemResult) -> str:
+    """Return the mean score of the resamples, and half the width of their 95% interval."""
+    if result.mean is None or result.half_interval is None:
+        return NO_VALUE
+    return f"{show_value(test.metric, result.mean)} ± {show_value(test.metric, result.half_interval)}"
+
+
+def shown_difference(result: SystemResult) -> str:
+    """Return the difference from the baseline, which has none itself."""
+    return NO_VALUE if result.p_value is None else f"{result.difference:+.2f}"
+
+
+def shown_p_value(result: SystemResult) -> str:
+    """Return the p-value of the difference from the baseline, which has none itself."""
+    return NO_VALUE if result.p_value is None else f"{result.p_value:.4f}"
 
 
 def count_sentences(sentences: int, left_out: Sequence[int]) -> str:

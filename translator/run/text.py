@@ -1,5 +1,6 @@
 """Text for terminals and logs: escaping, excerpts and tables."""
 
+import textwrap
 import unicodedata
 from collections.abc import Sequence
 from typing import Final
@@ -28,6 +29,11 @@ def excerpt(text: str, longest: int) -> str:
     """Return `text` cut to `longest` characters, on one line, and escaped as by `printable`."""
     text = text if len(text) <= longest else text[: longest - 1] + "…"
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def wrapped(text: str) -> list[str]:
+    """Return `text` as indented lines of at most 80 characters, to stand below a name."""
+    return textwrap.wrap(text, 80, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1) -> str:

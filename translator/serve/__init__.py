@@ -22,7 +22,7 @@ class Limits:
     lines: int = 100  # in a request
     translations: int = 10  # for each line
     waiting: int = 500  # unanswered requests
-    seconds: float = 30.0  # to answer a request
+    seconds: float = 30.0  # to answer a request, from the beginning of its translation
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():

@@ -146,12 +146,16 @@ async def _translate_while_connected(
 
     Raises:
         BusyError: too many requests are waiting.
-        HTTPException: the time limit of `seconds` is exceeded.
+        HTTPException: the work takes longer than `seconds`, not counting the time in the queue.
     """
-    # Whichever ends first decides: the translation, the client that leaves, or the clock.
-    work = asyncio.ensure_future(batcher.translate(lines, form))
+    begun = asyncio.Event()
+    work = asyncio.ensure_future(batcher.translate(lines, form, begun))
     disconnected = asyncio.ensure_future(_disconnected(request))
+    has_begun = asyncio.ensure_future(begun.wait())
     try:
+        # The clock starts with the work. Then whichever ends first decides: the translation, the client that leaves,
+        # or the clock.
+        await asyncio.wait({work, disconnected, has_begun}, return_when=asyncio.FIRST_COMPLETED)
         await asyncio.wait({work, disconnected}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if work.done():
             return work.result()
@@ -162,6 +166,7 @@ async def _translate_while_connected(
         # A cancelled translation leaves the queue, so that its work does not delay others.
         work.cancel()
         disconnected.cancel()
+        has_begun.cancel()
 
 
 def _line_records(lines: Sequence[str], translations: Sequence[LineTranslations]) -> list[dict[str, Any]]:

@@ -42,6 +42,8 @@ class Line:
     text: str = field(compare=False)
     form: Form = field(compare=False)
     answer: "asyncio.Future[LineTranslations]" = field(compare=False)  # cancelled when the client disconnects
+    # Of the request; set when the translation of its first line begins.
+    begun: asyncio.Event = field(compare=False, default_factory=asyncio.Event)
 
 
 def gather(waiting: list[Line], lines: int, characters: int) -> list[Line]:
@@ -95,8 +97,10 @@ class Batcher:
             worker.cancel()
             self._thread.shutdown(cancel_futures=True)
 
-    async def translate(self, texts: Sequence[str], form: Form) -> list[LineTranslations]:
+    async def translate(self, texts: Sequence[str], form: Form, begun: asyncio.Event) -> list[LineTranslations]:
         """Return the translations of each line, in order; cancelling the caller drops its work.
+
+        `begun` is set when the request no longer waits for others: the translation of its first line begins.
 
         Raises:
             BusyError: too many requests are waiting.
@@ -110,7 +114,8 @@ class Batcher:
         # Fairness: requests take turns, with one line each a turn. Counting starts at the current turn. So the first
         # line of a new request is level with the next line of a long one, and none waits for all lines of another.
         for turn, text in enumerate(texts, start=self._current_turn):
-            line = Line(turn=turn, request=self._latest_request, text=text, form=form, answer=loop.create_future())
+            answer = loop.create_future()
+            line = Line(turn=turn, request=self._latest_request, text=text, form=form, answer=answer, begun=begun)
             lines.append(line)
         self._waiting += lines
         self._arrived.set()
@@ -127,6 +132,8 @@ class Batcher:
             lines = gather(self._waiting, self._lines_at_once, CHARACTERS_AT_ONCE)
             if lines:
                 self._current_turn = lines[0].turn
+                for line in lines:
+                    line.begun.set()
                 await self._translate(lines)
             else:
                 self._arrived.clear()
