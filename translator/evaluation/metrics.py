@@ -117,7 +117,7 @@ def compute_scores(
         rules: those of the model's normalizer; None: the current ones.
         bootstrap_samples: None computes no intervals.
         test_set: name in the scores and in messages.
-        description: of the progress bar; None: no bar.
+        description: label of a progress bar; None: no bar.
 
     Raises InputError: there are no sentences, the numbers of hypotheses and references differ, a sentence has no
     reference, or a reference is blank.

@@ -93,7 +93,7 @@ def _signature_lines(signatures: Sequence[tuple[str, str]], place: str) -> list[
 
     Args:
         signatures: the name of each score, which begins with its metric, and its signature.
-        place: of all signatures.
+        place: where the reader finds all signatures.
     """
     cited_signatures = []
     other_metrics: dict[str, None] = {}
