@@ -68,6 +68,11 @@ class Trial:
         return "averaged" if self.variant.average else "last"
 
     @property
+    def log(self) -> Path:
+        """The file of the output of its commands."""
+        return self.run.with_suffix(".log")
+
+    @property
     def result(self) -> Path:
         """The file of the scores, with the settings they belong to."""
         return self.run / f"validation-{self.checkpoint}.json"
@@ -87,15 +92,18 @@ def bench(options: Options) -> Iterator[str]:
     failed = []
     requested = [trial for trial in planned if trial.variant.name in names and not options.table]
     for number, trial in enumerate(requested, 1):
+        if read_result(trial) is not None:
+            continue
         began = time.monotonic()
         label = f"{trial.variant.name}-seed{trial.seed}"
+        print(f"[{number}/{len(requested)}] {label}: see {trial.log}", file=sys.stderr, flush=True)
         try:
             carry_out(plan, trial)
         except RunError as error:
             failed.append(label)
             print(f"bench: {label}: {error}", file=sys.stderr)
         minutes = (time.monotonic() - began) / 60
-        print(f"[{number}/{len(requested)}] {label}: {minutes:.1f} minutes", file=sys.stderr, flush=True)
+        print(f"    {minutes:.1f} minutes", file=sys.stderr, flush=True)
     yield from table(plan, planned)
     if failed:
         raise FailedError(f"{len(failed)} failed: {', '.join(failed)}")
@@ -138,28 +146,24 @@ def trials(plan: Plan, overrides: Sequence[str] = ()) -> Iterator[Trial]:
 
 
 def carry_out(plan: Plan, trial: Trial) -> None:
-    """Train and score `trial` unless it is finished.
+    """Train and score `trial`.
 
     Raises:
         RunError: a command failed.
         Interrupted: it was stopped.
     """
-    if read_result(trial) is not None:
-        return
-
     # 1. Train, or average.
-    log = trial.run.with_suffix(".log")
     run = ["--run", str(trial.run)]
     threads = trial.config.run.threads or None
     if trial.variant.average:
         count = str(trial.variant.average)
-        run_command([*TRANSLATOR, "average", *run, "--count", count, "--of", "last"], log, threads)
+        run_command([*TRANSLATOR, "average", *run, "--count", count, "--of", "last"], trial.log, threads)
     else:
-        run_command([*TRANSLATOR, "train", "--config", plan.recipe, "--set", *trial.settings], log, threads)
+        run_command([*TRANSLATOR, "train", "--config", plan.recipe, "--set", *trial.settings], trial.log, threads)
 
     # 2. Score.
     split = ["--split", "validation", "--checkpoint", trial.checkpoint, "--no-report"]
-    run_command([*TRANSLATOR, "evaluate", *run, *split], log, threads)
+    run_command([*TRANSLATOR, "evaluate", *run, *split], trial.log, threads)
     all_scores = json.loads((trial.run / "evaluation" / "scores.json").read_text(encoding="utf-8"))
     scores = []
     for score in all_scores:
@@ -183,7 +187,8 @@ def read_result(trial: Trial) -> dict[str, float] | None:
         return None
     result: dict[str, Any] = json.loads(trial.result.read_text(encoding="utf-8"))
     if result["config"] != json.loads(trial.config.model_dump_json()):
-        print(f"bench: {trial.run} was trained with other settings and is excluded", file=sys.stderr)
+        advice = "name another `directory` in the plan"
+        print(f"bench: {trial.run} was trained with other settings and is excluded; {advice}", file=sys.stderr)
         return None
     figures: dict[str, float] = {}
     for metric in METRICS:
@@ -213,9 +218,10 @@ def table(plan: Plan, planned: Sequence[Trial]) -> Iterator[str]:
         results = results_of_variant.get(variant.name)
         if results is not None:
             rows.append(_row(variant, results, {} if results is baseline else baseline))
-    header = ["variant", "seeds", "BLEU", "− baseline", "chrF", "− baseline", "chrF of each seed", "steps", "seconds"]
-    yield from markdown_table([*header, "target tokens"], rows)
+    header = ["variant", "seeds", "BLEU", "BLEU − baseline", "chrF", "chrF − baseline", "chrF of each seed"]
+    yield from markdown_table([*header, "steps", "seconds", "target tokens"], rows)
     yield "\nValidation text (training.validation_sentences), means over the seeds; the weights after the last update."
+    yield "In brackets, the difference for each seed: if their signs differ, the difference may be noise."
 
 
 def _row(variant: Variant, results: SeedResults, baseline: SeedResults) -> list[str]:
@@ -227,11 +233,22 @@ def _row(variant: Variant, results: SeedResults, baseline: SeedResults) -> list[
         for seed, result in results.items():
             if seed in baseline:
                 differences.append(result[metric] - baseline[seed][metric])
-        row.append(f"{statistics.fmean(differences):+.2f}" if differences else "–")
+        row.append(_difference(differences))
     row.append(", ".join(f"{result['chrf']:.2f}" for result in results.values()))
     for key in PROGRESS:
         row.append(f"{_mean(results, key):,.0f}")
     return row
+
+
+def _difference(differences: Sequence[float]) -> str:
+    """Return the mean of the differences, with those of the seeds in brackets if there are several; `–` for none."""
+    if not differences:
+        return "–"
+    mean = f"{statistics.fmean(differences):+.2f}"
+    if len(differences) == 1:
+        return mean
+    of_seeds = ", ".join(f"{difference:+.2f}" for difference in differences)
+    return f"{mean} ({of_seeds})"
 
 
 def _mean(results: SeedResults, key: str) -> float:

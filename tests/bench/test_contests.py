@@ -1,17 +1,22 @@
 """The contests that train for hours: their plans, resumption, choices and tables."""
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 import yaml
 
+from bench import experiments as experiments_part
 from bench import quality as quality_part
+from bench.__main__ import main
 from bench.experiments import Plan as ExperimentPlan
 from bench.experiments import read_yaml, trials
 from bench.options import FailedError, Options
 from bench.quality_contestants import Contestant
 from bench.scores import compare_systems, mean_score, read_lines
+from tests.support.doc_examples import blocks
 from translator.errors import Interrupted, RunError
 
 ROOT = Path(__file__).parents[2]
@@ -147,3 +152,45 @@ def test_shipped_experiments_have_distinct_runs_and_a_baseline_first(file: str) 
     assert baseline is planned[0]
     for trial in later_trials:
         assert trial.config != baseline.config
+
+
+def test_plan_of_the_page_gives_a_table_with_the_difference_for_each_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = ROOT / "docs" / "comparing-recipes.md"
+    ((_, plan),) = blocks(page, 'yaml title="heads.yaml"')
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "configs").symlink_to(ROOT / "configs")
+    Path("heads.yaml").write_text(plan, encoding="utf-8")
+    chrf_of_run = {"baseline-seed1": 50, "baseline-seed2": 52, "baseline-seed3": 51}
+    chrf_of_run |= {"one-head-seed1": 51, "one-head-seed2": 51, "one-head-seed3": 51}
+    done: list[tuple[str, str]] = []
+
+    def run_command(command: Sequence[str], log: Path, threads: int | None = None) -> None:
+        """Write the scores of a finished evaluation, whatever the command; the runs without scores fail."""
+        name = log.stem
+        done.append((command[3], name))
+        if command[3] == "train":
+            assert capsys.readouterr().err.endswith(f"{name}: see runs/heads/{name}.log\n")
+        if name not in chrf_of_run:
+            raise RunError("it fell over")
+        scores = []
+        for metric in ("bleu", "chrf"):
+            score = {"test_set": "validation", "checkpoint": "last", "normalization": "raw", "metric": metric}
+            scores.append({**score, "score": chrf_of_run[name]})
+        state = {"state": {"progress": {"step": 150, "seconds": 60, "target_tokens": 200_000}}}
+        values = {"evaluation/scores.json": scores, "checkpoints/last/state.json": state}
+        for file, value in values.items():
+            path = log.with_suffix("") / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(value), encoding="utf-8")
+
+    monkeypatch.setattr(experiments_part, "run_command", run_command)
+    assert main(["experiments", "--config", "heads.yaml", "--only", "baseline"]) == 0
+    capsys.readouterr()
+    assert main(["experiments", "--config", "heads.yaml"]) == 1, "the other variants fail"
+    header, _, baseline, one_head, *_ = capsys.readouterr().out.splitlines()
+    assert done.count(("train", "baseline-seed1")) == 1, "what is finished is not trained again"
+    assert header in page.read_text(encoding="utf-8")
+    assert "| 51.00 | – |" in baseline
+    assert "| 51.00 | +0.00 (+1.00, -1.00, +0.00) | 51.00, 51.00, 51.00 |" in one_head
