@@ -118,6 +118,7 @@ def fill(folder: Path) -> None:
         (folder / name).write_text(text.tsv(20), encoding="utf-8")
     write_sides(folder / "book.en", folder / "persian.txt", text.sides(30))
     shutil.copy(folder / "book.en", folder / "english.txt")
+    (folder / "reviews.csv").write_text("id,text\n1,It is good.\n2,It is late.\n", encoding="utf-8")
     synthetic = folder / "data" / "back-translated"
     synthetic.mkdir()
     write_sides(synthetic / "synthetic.en", synthetic / "synthetic.fa", text.sides(60))

@@ -1,5 +1,6 @@
 """The verb translate, as a user meets it: its output, and its messages for impossible arguments."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -86,9 +87,58 @@ def test_translate_writes_a_file_as_tsv(
     assert [len(row) for row in rows] == [6] * 4
 
 
+TABLES = {
+    "rows.tsv": ("text\tid\nabc\t1\n\nhgf dd\t2\n", "text"),
+    "unnamed.tsv": ("1\tabc\n\n2\thgf dd\n", "2"),
+    "rows.csv": ('id,text\n1,"abc"\n\n2,"hgf\ndd"\n', "text"),
+    "rows.jsonl": ('{"text": "abc"}\n\n{"id": 2, "text": "hgf dd"}\n', "text"),
+    "nested.jsonl.gz": ('{"a": {"en": "abc"}}\n{"a": {"en": ""}}\n{"a": {"en": "hgf\\ndd"}}\n', "a.en"),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_translate_gives_a_line_for_each_row_of_a_column(
+    name: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content, column = TABLES[name]
+    table = tmp_path / name
+    data = content.encode()
+    table.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    expected = translate(capsys, run, "abc", "", "hgf dd")
+    arguments = ("--input", str(table), "--column", column)
+    assert translate(capsys, run, *arguments) == expected
+
+    output = tmp_path / "out.txt"
+    translate(capsys, run, *arguments, "--output", str(output))
+    assert lines_of(output) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "flags", "message"),
+    [
+        ("a.jsonl", '{"text": "abc"}\n', [], "a.jsonl is JSON Lines: say which column is to be translated"),
+        ("a.csv.gz", "text\nabc\n", [], "a.csv.gz is CSV: say which column"),
+        ("a.txt", "abc\n", ["--column", "1"], "--column 1 chooses a column of TSV, CSV or JSON Lines, and "),
+        ("a.tsv", "text\tid\nabc\t1\n", ["--column", "txt"], "no column `txt`; did you mean `text`?"),
+        ("a.tsv", "abc\t1\nabc\n", ["--column", "2"], "line 2: the row has no text in column 2"),
+        ("a.jsonl", '{"text": "abc"}\n{"text": 3}\n', ["--column", "text"], "line 2: the row has no text in column"),
+    ],
+)
+def test_translate_refuses_a_table_without_its_column(
+    name: str, content: str, flags: Lines, message: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / name
+    table.write_bytes(gzip.compress(content.encode()) if name.endswith(".gz") else content.encode())
+    output = ["--output", str(tmp_path / "out.txt")]
+    assert main(["translate", "--run", str(run), "--input", str(table), *flags, *output]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out.txt").exists()
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
+        (["--column", "text", "abc"], "--column needs --input FILE"),
         (["--n-best", "2", "abc"], "`search.method: greedy` finds one translation of a sentence, not 2"),
         (["--search", "beam", "--n-best", "6", "abc"], "set `search.beam_size` to 6 or more"),
         (["--n-best", "0", "abc"], "--n-best 0 is too small; give 1 or more"),

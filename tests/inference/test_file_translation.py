@@ -321,7 +321,7 @@ def test_an_input_that_changes_while_it_is_hashed_is_refused_before_a_model_is_l
         rewrite_the_last_line(source)
 
     monkeypatch.setattr("translator.inference.file_translation.read_lines", read_and_change)
-    monkeypatch.setattr("translator.inference.file_translation.check_source", lambda path: None)
+    monkeypatch.setattr("translator.inference.file_translation.check_source", lambda *_: None)
     with pytest.raises(InputError, match=r"source\.txt changed during its translation"):
         translate_file(Work(pytest.fail, OutputForm()), source, tmp_path / "out")
 

@@ -21,6 +21,7 @@ from translator.cli.arguments import (
     search_flags,
     verb,
 )
+from translator.corpus.column_texts import check_column
 from translator.errors import InputError
 from translator.inference.display import choose_display
 from translator.inference.file_translation import check_source, translate_file
@@ -52,6 +53,7 @@ _HOSTS: Final = "host name that requests may use, in addition to localhost; repe
         "--input FILE",
         "text file to translate, line by line, in UTF-8, or in UTF-16 with a byte order mark; may be .gz, .xz or .zst",
     ),
+    option("--column NAME", "with --input of a CSV, TSV or JSON Lines file: the column to translate, or its number"),
     option("--output FILE", "with --input: file for the translations, replaced atomically; resumes after a stop"),
     option("--format", "output format (default: text)", choices=("text", "tsv", "jsonl"), default="text"),
     option("--n-best K", "number of translations of each text, best first (default: 1)", type=int, default=1),
@@ -79,7 +81,7 @@ def _translate(options: argparse.Namespace, stop: StopRequest) -> None:
         overrides.append(f"search.processes={options.processes}")
     runs = tuple(chosen_runs(options.runs))
     load = partial(load_model, runs, options.engine, options.checkpoint, options.device, tuple(overrides))
-    work = Work(load, form, options.strict)
+    work = Work(load, form, options.strict, options.column)
 
     # From file to file: the worker processes load the model.
     if options.output is not None:
@@ -110,8 +112,11 @@ def _check_input(options: argparse.Namespace) -> None:
         raise InputError("text is given both as arguments and as --input; leave out one of them")
     if options.output is not None and options.input is None:
         raise InputError("--output needs --input FILE; without it, redirect: translator translate ... > FILE")
+    if options.column is not None and options.input is None:
+        raise InputError("--column needs --input FILE, a CSV, TSV or JSON Lines file")
     if options.input is not None:
-        check_source(Path(options.input))
+        check_column(Path(options.input), options.column)
+        check_source(Path(options.input), options.column)
     texts = {f"argument {number}": text for number, text in enumerate(options.text, 1)}
     texts["--prefix"] = options.prefix
     for name, text in texts.items():

@@ -37,7 +37,7 @@ def pairs_of_json_lines(
     # 1. The columns, of which the first objects may lack some.
     numbered = numbered_lines(lines)
     first_lines = list(islice(numbered, _LINES_FOR_COLUMNS))
-    paths = _paths_in(line for _, line in first_lines)
+    paths = paths_in(line for _, line in first_lines)
     names = [".".join(path) for path in paths]
     columns: Columns | None = None
     if paths:
@@ -53,30 +53,30 @@ def pairs_of_json_lines(
         if not line:
             yield Pair(number, "", "")
             continue
-        content = _object_in(line)
+        content = object_in(line)
         if content is None or columns is None:
             yield Pair(number, line, "", BAD_ROW)
             continue
-        english = text_in(_value_at(content, paths[columns.english]))
-        persian = text_in(_value_at(content, paths[columns.persian]))
+        english = text_in(value_at(content, paths[columns.english]))
+        persian = text_in(value_at(content, paths[columns.persian]))
         if english is None or persian is None:
             yield Pair(number, line, "", BAD_ROW)
             continue
-        score = None if columns.score is None else _value_at(content, paths[columns.score])
+        score = None if columns.score is None else value_at(content, paths[columns.score])
         yield pair_of_texts(number, english, persian, score, source)
 
 
-def _paths_in(lines: Iterable[str]) -> list[KeyPath]:
+def paths_in(lines: Iterable[str]) -> list[KeyPath]:
     """Return the paths of the objects in `lines`, each once, in the order of their first occurrence."""
     paths: dict[KeyPath, None] = {}
     for line in lines:
-        content = None if isinstance(line, Unreadable) else _object_in(line)
+        content = None if isinstance(line, Unreadable) else object_in(line)
         if content is not None:
             paths.update(dict.fromkeys(_paths(content)))
     return list(paths)
 
 
-def _object_in(line: str) -> dict[str, Any] | None:
+def object_in(line: str) -> dict[str, Any] | None:
     """Return the object that a line holds; None if it holds none."""
     try:
         value = json.loads(line)
@@ -95,7 +95,7 @@ def _paths(content: dict[str, Any], start: KeyPath = ()) -> Iterator[KeyPath]:
             yield path
 
 
-def _value_at(content: dict[str, Any], path: KeyPath) -> Any:
+def value_at(content: dict[str, Any], path: KeyPath) -> Any:
     """Return the value at a path; None if there is none."""
     value: Any = content
     for key in path:

@@ -300,7 +300,7 @@ def _translate_and_score(
 
     # 1. Translate; score the references with the model as well.
     translations = translate(test_set.sources, test_set.name)
-    LOGGER.info("scoring %s", test_set.name)
+    LOGGER.info("scoring the references of %s with the model", test_set.name)
     hypotheses = [translation.text or "" for translation in translations]
     first_references = [references[0] for references in test_set.references]
     scored_references = translator.score(test_set.sources, first_references)

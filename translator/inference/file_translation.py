@@ -25,14 +25,17 @@ if TYPE_CHECKING:  # a run-time import would slow the command line's help
     from translator.inference.translator import Translator
 
 
-def check_source(source: Path) -> None:
-    """Raise StorageError if `source` is missing or unreadable, CorpusError if it is no text; does not open a pipe."""
+def check_source(source: Path, column: str | None = None) -> None:
+    """Raise StorageError if `source` is missing or unreadable, CorpusError if it is no text; does not open a pipe.
+
+    A table needs the `column` that is translated.
+    """
     with storage_errors(source, "read"):
         mode = source.stat().st_mode
         if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
             source.open("rb").close()
     if source.is_file():
-        next(read_lines(source, pace=FILE), None)
+        next(read_lines(source, pace=FILE, column=column), None)
 
 
 def translate_file(work: Work, source: Path, output: Path, made_files: MadeFiles | None = None) -> bool:
@@ -54,7 +57,7 @@ def translate_file(work: Work, source: Path, output: Path, made_files: MadeFiles
             translation is complete; `output` may not be replaced; or another process is writing the same translation.
     """
     # 1. Refuse what cannot work before a model is loaded.
-    check_source(source)
+    check_source(source, work.column)
     if not source.is_file():
         raise InputError(f"the input {source} is not a file on disk; leave out --output, and redirect the output")
     refuse_input_as_output([source], output)
@@ -65,7 +68,7 @@ def translate_file(work: Work, source: Path, output: Path, made_files: MadeFiles
         return True
     if made_files is not None:
         made_files.refuse_strangers([output])
-    text = _hashed_text(source, work.strict)
+    text = _hashed_text(source, work)
 
     # 2. Has this translation been made before?
     translator = work.load()
@@ -93,13 +96,13 @@ class HashedText(NamedTuple):
     chunk_hashes: list[bytes]  # of the texts of each chunk
 
 
-def _hashed_text(source: Path, strict: bool) -> HashedText:
+def _hashed_text(source: Path, work: Work) -> HashedText:
     """Return the hashes of `source`; raise InputError if a line is unreadable, before hours of translation."""
     with storage_errors(source, "read"):
         sha256 = sha256_of_file(source)
     line_count = 0
     chunk_hashes = []
-    for chunk in read_lines(source, strict, FILE):
+    for chunk in read_lines(source, work.strict, FILE, work.column):
         line_count += len(chunk.texts)
         chunk_hashes.append(_chunk_hash(chunk))
     # Only if no byte changed meanwhile are these the hashes of one text.
@@ -119,9 +122,9 @@ def _changed(source: Path) -> InputError:
     )
 
 
-def _unchanged_chunks(source: Path, strict: bool, chunk_hashes: Sequence[bytes]) -> Iterator[Chunk]:
+def _unchanged_chunks(source: Path, work: Work, chunk_hashes: Sequence[bytes]) -> Iterator[Chunk]:
     """Yield the chunks of `source`; raise InputError before the first that is not the text that was hashed."""
-    chunks = read_lines(source, strict, FILE)
+    chunks = read_lines(source, work.strict, FILE, work.column)
     for chunk_hash in chunk_hashes:
         chunk = next(chunks, None)
         if chunk is None or _chunk_hash(chunk) != chunk_hash:
@@ -138,7 +141,7 @@ def _translate_remaining(
     # By the size of the whole input, even on resuming: another number may change the last digits of a score.
     processes = choose_processes(translator, source.stat().st_size)
     finished_lines = output.lines
-    chunks = _unchanged_chunks(source, work.strict, text.chunk_hashes)
+    chunks = _unchanged_chunks(source, work, text.chunk_hashes)
     remaining_chunks = (chunk for chunk in chunks if chunk.first_line > finished_lines)
     batches = joined_chunks(remaining_chunks, translator.searcher.batch_rows)
     bar: tqdm[object] = progress_bar(
@@ -156,5 +159,5 @@ def _fingerprint(work: Work, translator: "Translator", sha256: str) -> str:
     searcher = translator.searcher
     search = translator.search.model_dump(mode="json", exclude={"processes"})
     engine = [searcher.name, searcher.arithmetic, searcher.batch_rows]
-    made_from = [__version__, sha256, translator.identity, engine, search]
+    made_from = [__version__, sha256, work.column, translator.identity, engine, search]
     return sha256_of_json([*made_from, asdict(work.form)])

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from translator.corpus.column_texts import column_texts
 from translator.corpus.compression import read_blocks
 from translator.corpus.encoding import encoding_advice, first_invalid_byte, is_utf8, refuse_other_encoding
 from translator.corpus.lines import whole_lines
@@ -35,7 +36,9 @@ class Chunk(NamedTuple):
     invalid: list[int]  # numbers of lines that were not UTF-8; U+FFFD stands for their invalid bytes
 
 
-def read_lines(source: int | Path, strict: bool = False, pace: Pace = PIPE) -> Iterator[Chunk]:
+def read_lines(
+    source: int | Path, strict: bool = False, pace: Pace = PIPE, column: str | None = None
+) -> Iterator[Chunk]:
     r"""Yield the lines of a file, or of a descriptor as they arrive; a file on disk gives the same chunks each time.
 
     The text is in UTF-8, or in UTF-16 with a byte order mark, which is dropped; a file may also be compressed. A line
@@ -45,12 +48,17 @@ def read_lines(source: int | Path, strict: bool = False, pace: Pace = PIPE) -> I
         source: a file on disk, or a descriptor.
         strict: refuse a line that is not UTF-8, instead of putting U+FFFD for its invalid bytes.
         pace: how many lines and bytes a chunk has.
+        column: of a table or JSON Lines on disk; each row gives one line (see `column_texts`).
 
     Raises:
         InputError: a line exceeds `LONGEST_LINE` or, if `strict`, is not UTF-8; all lines before it have been yielded.
         CorpusError: the file is damaged, is no text, or is in another encoding.
         StorageError: the input cannot be read.
     """
+    if column is not None:
+        assert isinstance(source, Path)
+        yield from _chunks_of_column(source, column, pace.at_first)
+        return
     # A file on disk may be compressed; what arrives at a descriptor is plain text.
     if isinstance(source, Path):
         label = str(source)
@@ -73,6 +81,19 @@ def read_lines(source: int | Path, strict: bool = False, pace: Pace = PIPE) -> I
             line_number += len(chunk_lines)
             lines = lines[chunk_size:]
             chunk_size = min(2 * chunk_size, pace.at_most)
+
+
+def _chunks_of_column(file: Path, column: str, chunk_size: int) -> Iterator[Chunk]:
+    texts: list[str] = []
+    first_line = 1
+    for text in column_texts(file, column):
+        texts.append(text)
+        if len(texts) == chunk_size:
+            yield Chunk(first_line=first_line, texts=texts, invalid=[])
+            first_line += chunk_size
+            texts = []
+    if texts:
+        yield Chunk(first_line=first_line, texts=texts, invalid=[])
 
 
 def joined_chunks(chunks: Iterable[Chunk], line_count: int) -> Iterator[Chunk]:

@@ -33,6 +33,7 @@ class Work:
     load: "Callable[[], Translator]"  # called once in each worker process, so it must be picklable
     form: OutputForm
     strict: bool = False  # refuse lines that are not UTF-8 instead of leaving out their invalid bytes
+    column: str | None = None  # of a table or JSON Lines, which is translated
 
     def render(self, translator: "Translator", texts: Sequence[str], first_line: int) -> list[str]:
         """Return the output lines of `texts`; the first text has line number `first_line`."""

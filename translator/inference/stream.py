@@ -36,7 +36,7 @@ def translate_stream(work: Work, translator: "Translator", source: int | Path, o
     pace = FILE
     if processes == 1:
         pace = PIPE._replace(at_most=max(PIPE.at_most, translator.searcher.batch_rows))
-    chunks = read_lines(source, work.strict, pace)
+    chunks = read_lines(source, work.strict, pace, work.column)
     for rendered in work.render_chunks(translator, chunks, processes):
         write_lines(output, rendered.lines)
 
