@@ -70,7 +70,7 @@ def test_training_passes_the_stops_in_their_order(tmp_path: Path, monkeypatch: p
     from tests.support.tiny_runs import run
 
     draw_nothing(monkeypatch)
-    # The page comes to the search with a validation; training already translates a few sentences before its first update.
+    # The page comes to the search with a validation, but training translates a few sentences before its first update.
     monkeypatch.setattr("translator.training.validation.Validator.watch", lambda _: [])
     config = parse_config(write_recipe(tmp_path).read_text(encoding="utf-8"), "tiny.yaml")
     calls = first_calls(lambda: run(config))

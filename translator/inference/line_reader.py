@@ -48,7 +48,7 @@ def read_lines(
         source: a file on disk, or a descriptor.
         strict: refuse a line that is not UTF-8, instead of putting U+FFFD for its invalid bytes.
         pace: how many lines and bytes a chunk has.
-        column: of a table or JSON Lines on disk; each row gives one line (see `column_texts`).
+        column: name or number, for a table or JSON Lines on disk; each row gives one line (see `column_texts`).
 
     Raises:
         InputError: a line exceeds `LONGEST_LINE` or, if `strict`, is not UTF-8; all lines before it have been yielded.
