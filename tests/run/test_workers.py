@@ -20,7 +20,7 @@ import pytest
 
 from tests.support.processes import is_running, wait_for
 from translator.errors import StorageError
-from translator.run.workers import Neighbours, map_in_order
+from translator.run.workers import map_in_order
 
 
 def squaring() -> Callable[[int], int]:
@@ -136,19 +136,6 @@ def test_closing_the_results_early_does_not_wait_for_pending_items(tmp_path: Pat
     results.close()
     assert list(tmp_path.iterdir()) == [], "no item was worked on to its end"
     assert multiprocessing.active_children() == []
-
-
-def test_cpu_load_of_other_programs_is_measured() -> None:
-    neighbours = Neighbours()
-    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    try:
-        time.sleep(1.0)
-        if not Path("/proc/stat").exists():
-            pytest.skip("the system does not report the load")
-        assert neighbours.cores_taken() > 0.1  # a busy machine leaves the program a part of a core
-    finally:
-        busy.kill()
-        busy.wait()
 
 
 def killed_in_the_middle_of_a_result() -> Callable[[int], bytes]:

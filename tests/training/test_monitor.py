@@ -3,7 +3,6 @@
 import io
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PIL import Image
@@ -148,9 +147,3 @@ def test_each_validation_shows_an_attention_map(restarted: EventAccumulator) -> 
     image = Image.open(io.BytesIO(images[0].encoded_image_string))
     assert image.size == (images[0].width, images[0].height)
     assert image.width > 100
-
-
-def test_a_run_with_busy_neighbours_warns_of_them(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translator.training.shared_processor._BUSY", 2.0)
-    log = run(tiny("training.max_steps=4")).run.log_file.read_text(encoding="utf-8")
-    assert log.count("of the time: other programs compute on this machine") == 1

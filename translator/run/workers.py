@@ -8,7 +8,6 @@ import os
 import queue
 import signal
 import threading
-import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -16,8 +15,7 @@ from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
-from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 from translator.errors import StorageError
 from translator.run.signals import STOP_SIGNALS
@@ -34,42 +32,6 @@ GUARDED: Final = "your script must start its work under `if __name__ == '__main_
 def available_cores() -> int:
     """Return the number of cores that this process may use, by its affinity."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-class Neighbours:
-    """Load of other programs on the cores of this process, except programs started with `nice`."""
-
-    def __init__(self) -> None:
-        self._before = _clock_reading()
-
-    def cores_taken(self) -> float:
-        """Return how many cores they used on average since the last call; 0 if unknown."""
-        before = self._before
-        self._before = _clock_reading()
-        seconds = self._before.time - before.time
-        return max(0.0, self._before.neighbour_seconds - before.neighbour_seconds) / max(0.01, seconds)
-
-
-class _ClockReading(NamedTuple):
-    """Wall-clock time, and the CPU seconds of other programs so far."""
-
-    time: float  # seconds
-    neighbour_seconds: float  # CPU seconds of other programs on the cores of this process, up to a constant
-
-
-def _clock_reading() -> _ClockReading:
-    process = os.times()
-    ticks = 0
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        cores = {f"cpu{number}" for number in os.sched_getaffinity(0)}
-        for line in Path("/proc/stat").read_text(encoding="ascii").splitlines():
-            row = line.split()
-            if row[0] in cores:
-                ticks += int(row[1]) + int(row[3])  # user and system time
-    if ticks == 0:  # the system has no such information
-        return _ClockReading(time=time.monotonic(), neighbour_seconds=0.0)
-    all_seconds = ticks / os.sysconf("SC_CLK_TCK")
-    return _ClockReading(time=time.monotonic(), neighbour_seconds=all_seconds - process.user - process.system)
 
 
 def processes_for(setting: int, bytes_of_work: int) -> int:

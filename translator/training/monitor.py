@@ -27,7 +27,6 @@ from translator.training.flops import StepFlops
 from translator.training.health import SkippedUpdates
 from translator.training.meter import Meter, Report
 from translator.training.progress import TrainingProgress
-from translator.training.shared_processor import SharedProcessor
 from translator.training.step_result import StepResult
 from translator.training.update import Updater
 from translator.training.validation import Validation, Validator
@@ -64,7 +63,6 @@ class Observer:
             distributed=self.distributed,
             counts=self.progress.skipped_updates,
         )
-        self._processor = SharedProcessor(self.config, device, self.distributed.world_size)
         self._last: StepResult | None = None  # of the latest update, until it is reported
         self.training_loss = math.nan  # of the last report
         self._bar: tqdm[object]
@@ -92,7 +90,6 @@ class Observer:
             try:
                 yield
             finally:
-                self._processor.restore()
                 self._events.close(self.config, self.progress.last_validation)
 
     def reports_after(self, step: int) -> bool:
@@ -132,7 +129,6 @@ class Observer:
         # 2. On rank 0: extra curves, then log, event file and bar.
         self._add_curves(report, last)
         RECORD.info(report.line)
-        self._processor.give_way(report.curves["speed"].get("cpu_share", 1.0))
         self._events.add_curves(report.curves, self.progress.step)
         for spike in spikes:
             RECORD.info(spike.line)
