@@ -133,12 +133,12 @@ def robustness_table(sets: Sequence[ScoredSet], labels: Sequence[str]) -> Table:
         # First the original text, then each noise.
         for score in scored.scores:
             if score.metric == "chrf" and score.normalization == RAW:
-                rows.append([label, "original", score.shown, "", "", ""])
+                rows.append([label, "original", score.shown, "", ""])
         for typed in scored.typed:
             low, high = typed.loss_interval
-            cells = [f"{typed.loss:.2f}", f"{low:.2f} to {high:.2f}", f"{typed.changed:,}"]
-            rows.append([label, typed.way.replace("-", " "), typed.score.shown, *cells])
-    header = ["system", "noise", "chrF", "loss", "95% of the loss", "changed sentences"]
+            loss = f"{typed.loss:.2f} ({low:.2f}–{high:.2f})"
+            rows.append([label, typed.way.replace("-", " "), typed.score.shown, loss, f"{typed.changed:,}"])
+    header = ["system", "noise", "chrF", "loss", "changed"]
     return Table(header=header, rows=rows, text_columns=2, title=sets[0].test_set)
 
 
