@@ -44,11 +44,13 @@ $(BIN)/python:
 
 # A stamp for each extra: it is installed once, and again when its list changes.
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
-	'$(BIN)/python' -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@echo 'installing torch and the other packages into $(VENV): a minute, and first a download if pip has no copy' >&2
+	@'$(BIN)/python' -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	@touch '$@'
 
 $(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python
-	'$(BIN)/python' -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$*]'
+	@echo 'installing what $* needs into $(VENV): a minute, and first a download if pip has no copy' >&2
+	@'$(BIN)/python' -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$*]'
 	@touch '$@' '$(VENV)/.installed'
 
 install: $(VENV)/.installed  ## make .venv with translator in it
