@@ -65,7 +65,6 @@ def hour(steps: int) -> list[Step]:
         (("recipe", "sample", "--output", "my.yaml"), 0),
         (("train", "--config", "sample", *short), 0),
         (("train", "--config", "my.yaml", *short), 0),  # the same run, which is finished
-        (("runs",), 0),
         (("translate", *run, sentence), 0),
         (("evaluate", *run, "--search", "beam", "--beam", "2"), 0),
         (("plot", "attention", *run, sentence, "--output", "attention.png"), 0),

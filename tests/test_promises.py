@@ -308,11 +308,6 @@ def test_checkpoints_are_averaged(home: Path) -> None:
     assert Translator.load(home / "run", checkpoint="averaged").translate("abc") != ""
 
 
-def test_runs_are_listed(home: Path, capsys: Any) -> None:
-    assert main(["runs", str(home)]) == 0
-    assert "run" in capsys.readouterr().out
-
-
 def bad_inputs(folder: Path) -> dict[str, tuple[list[str], str]]:
     """Return wrong commands by the mistake that they make, each with a word that its message has."""
     run = str(folder / "run")

@@ -102,7 +102,7 @@ def test_output_to_a_full_disk_gives_one_error_message(verb: str, unbuffered: st
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_mistake_keeps_its_exit_code_with_a_full_standard_error(tmp_path: Path) -> None:
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run([*COMMAND, "runs", str(tmp_path / "none")], stderr=full, env=ENVIRONMENT)
+        done = subprocess.run([*COMMAND, "tensorboard", str(tmp_path / "none")], stderr=full, env=ENVIRONMENT)
     assert done.returncode == 2
 
 

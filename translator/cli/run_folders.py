@@ -1,4 +1,4 @@
-"""The verbs that look after runs: average, runs, tensorboard."""
+"""The verbs that look after runs: average, tensorboard."""
 
 import argparse
 import os
@@ -25,17 +25,6 @@ def _average(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.checkpoint.averaging import average_run
 
     say(average_run(run, options.count, options.of))
-
-
-@verb(
-    "runs",
-    "list runs with state, best score and speed",
-    option("folder FOLDER", "folder that holds the runs (default: runs)", nargs="?", default="runs"),
-)
-def _runs(options: argparse.Namespace, stop: StopRequest) -> None:
-    from translator.run.run_table import format_run_list
-
-    say(format_run_list(options.folder))
 
 
 @verb(

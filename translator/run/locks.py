@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from translator.errors import RunError, StorageError
+from translator.errors import RunError
 from translator.run.storage import storage_errors
 
 LOCK_FILE: Final = ".lock"
@@ -57,17 +57,7 @@ def hold_folder(folder: Path, advice: str = "set run.directory") -> Iterator[Non
     file = folder / LOCK_FILE
     with storage_errors(file):
         file.touch()
-    # `is_held` of another process holds the lock briefly.
-    with exclusive(file, seconds=0.5) as is_free:
+    with exclusive(file) as is_free:
         if not is_free:
             raise RunError(f"another process uses {folder}; wait for it, stop it, or {advice}")
         yield
-
-
-def is_held(folder: Path) -> bool:
-    """Return whether a process holds a run folder."""
-    try:
-        with exclusive(folder / LOCK_FILE) as is_free:
-            return not is_free
-    except StorageError:
-        return False
