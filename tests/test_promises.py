@@ -359,6 +359,6 @@ def test_help_is_printed_without_importing_torch() -> None:
     script += "sys.exit('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False, env=ENVIRONMENT)
     assert done.returncode == 0
-    verbs = "prepare train evaluate compare translate export serve average runs doctor"
+    verbs = "prepare train evaluate compare translate export serve average doctor"
     for verb in verbs.split():
         assert f"  {verb}" in done.stdout.decode()

@@ -134,8 +134,8 @@ def test_a_control_character_in_a_path_is_refused(arguments: str, capsys: pytest
     "pipeline",
     [
         "yes abc | head -3000 | {translator} translate --run {run} | head -1",
-        "true | true | {translator} runs {run} 2>&-",  # some service managers start programs with a closed stream
-        "true | true | {translator} runs {run} >&-",
+        "true | true | {translator} recipe 2>&-",  # some service managers start programs with a closed stream
+        "true | true | {translator} recipe >&-",
     ],
 )
 def test_a_closed_output_pipe_or_stream_causes_no_error(pipeline: str, random_run: Path) -> None:
