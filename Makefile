@@ -25,6 +25,15 @@ RUNS = $(if $(wildcard $(subst $(space),\ ,$(RUN))/config.yaml),--run $(call quo
 # Make would expand the text again when it exports it by itself.
 unexport TEXT
 
+# A setting that no target has would be ignored without a word.
+SETTINGS := PYTHON VENV CONFIG CORPUS RUN PORT TO PART SET NPROC SEARCH BEAM ENGINE CHECKPOINT TEXT DATASET TEST_SET \
+            ENSEMBLE ROBUSTNESS A B FOLDER QUANTIZATION ADDRESS OPTIONS TESTS QUALITY_PYTHON
+typed = $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
+unknown := $(filter-out $(SETTINGS) MAKE% -%,$(typed))
+ifneq ($(unknown),)
+$(error $(firstword $(unknown)) is no setting of make. A key of a recipe needs SET="key=value"; the settings are $(SETTINGS))
+endif
+
 .DEFAULT_GOAL := help
 .PHONY: help install download prepare train evaluate compare translate export serve tensorboard lint test check format test-browser bench bench-gpu docs dist clean
 

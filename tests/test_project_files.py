@@ -119,3 +119,10 @@ def test_make_passes_apostrophes_on_and_names_an_export_after_its_run() -> None:
     export, translate = (shlex.split(line) for line in shown.splitlines() if "translator'" in line)
     assert export[1:] == ["export", "--run", "it's/run/", "--to", "ctranslate2", "exports/run-ctranslate2"]
     assert translate[1:] == ["translate", "--run", "it's/run/", "--set", "run.device='cpu'"]
+
+
+@pytest.mark.parametrize("setting", ["training.learning_rate=0.001", "CONFG=configs/mizan.yaml"])
+def test_make_refuses_a_setting_that_no_target_has(setting: str) -> None:
+    done = subprocess.run(["make", "-n", "train", setting], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"{setting.partition('=')[0]} is no setting of make" in done.stderr

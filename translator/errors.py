@@ -3,6 +3,8 @@
 Every message states the problem, its location (file and line, key path), and the remedy.
 """
 
+import signal
+
 
 class TranslatorError(Exception):
     """An error that the user can fix; the base of all types below."""
@@ -56,7 +58,8 @@ class Interrupted(BaseException):
     """
 
     def __init__(self, signal_number: int) -> None:
-        super().__init__(f"stopped by signal {signal_number}")
+        key = " (Ctrl-C)" if signal_number == signal.SIGINT else ""
+        super().__init__(f"stopped by {signal.Signals(signal_number).name}{key}")
         self.signal_number = signal_number
 
     @property

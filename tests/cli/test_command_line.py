@@ -76,7 +76,7 @@ def test_translate_stops_on_a_signal_while_its_input_is_open(random_run: Path) -
         process.stdin.flush()
         assert process.stdout.readline().endswith(b"\n"), "the line comes out while the input is open"
         process.send_signal(signal.SIGINT)
-        assert process.stderr.read() == b"translator: stopped by signal 2\n"
+        assert process.stderr.read() == b"translator: stopped by SIGINT (Ctrl-C)\n"
     assert process.returncode == 130
 
 
@@ -155,6 +155,7 @@ def test_a_closed_output_pipe_or_stream_causes_no_error(pipeline: str, random_ru
         ("prepare --confg=sample", "there is no option --confg; did you mean --config?"),
         ("translate --beem 5 text", "there is no option --beem; did you mean --beam?"),
         ("train --config sample training.max_steps=3", "did you mean --set training.max_steps=3?"),
+        ("train --config sample training.max_steps 3", "did you mean --set training.max_steps=VALUE?"),
         ("train sample", "`sample` belongs to no option"),
     ],
 )

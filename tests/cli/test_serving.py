@@ -72,7 +72,7 @@ def test_serve_answers_requests_until_a_stop_signal(visit: Visit, run: Path) -> 
     assert str(run.parent) not in str(visit.model), "no local path"
     assert len(visit.answer["lines"][0]["translations"]) == 2
     assert "--host 0.0.0.0: anyone who can reach this machine can use the page" in visit.errors
-    assert "stopped by signal 15" in visit.errors
+    assert "stopped by SIGTERM" in visit.errors
 
 
 @pytest.mark.parametrize(

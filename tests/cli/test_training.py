@@ -21,7 +21,8 @@ def test_training_ends_with_scores_samples_and_the_next_commands(
     assert main(["train", "--config", str(tiny_recipe), "--set", "training.max_steps=4"]) == 0
     printed = capsys.readouterr().out
     assert printed.count("translated ") == 3
-    for words in ("tok:13a", "chrf", "translator tensorboard ", "translator evaluate --run", "translator translate "):
+    assert "evaluation/report.html" in printed
+    for words in ("tok:13a", "chrf", "translator tensorboard ", "translator serve --run", "translator translate "):
         assert words in printed
 
 
@@ -33,7 +34,7 @@ def test_training_a_finished_run_says_how_to_continue_it(
     printed = capsys.readouterr().out
     assert "max_steps=12 is reached" in printed
     assert "To continue training" in printed
-    for words in ("make tensorboard", "make evaluate RUN="):
+    for words in ("make tensorboard", "make serve RUN=", "--allow-changed --set KEY=VALUE"):
         assert words in printed, "under make, its commands"
 
 

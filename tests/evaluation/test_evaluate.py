@@ -179,7 +179,7 @@ class StoppedTranslator:
         monkeypatch.setattr(Translator, "translations", counted)
 
 
-@pytest.mark.parametrize(("code", "message"), [(130, "stopped by signal 2"), (2, "partial.jsonl: the disk is full")])
+@pytest.mark.parametrize(("code", "message"), [(130, "stopped by SIGINT"), (2, "partial.jsonl: the disk is full")])
 def test_a_stopped_evaluation_keeps_its_translations_and_resumes(
     tiny: Any, code: int, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -76,7 +76,7 @@ def test_overrides_change_the_plan_of_a_recipe_and_not_its_text() -> None:
 
 
 def test_an_override_with_a_mistake_gives_no_plan() -> None:
-    with pytest.raises(ConfigError, match=r"runs/my\.yaml has 1 mistake:\n  --set model\.headz=2: model\.headz"):
+    with pytest.raises(ConfigError, match=r"runs/my\.yaml with --set has 1 mistake:\n  --set model\.headz=2: "):
         plan_corpus_recipe(FILE, [SOURCE], SIZE, gpu=False, overrides=["model.headz=2"])
 
 

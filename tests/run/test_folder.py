@@ -45,7 +45,8 @@ def test_an_unreadable_run_json_is_kept_when_training_starts_again(tiny: Any) ->
 def test_a_mistake_in_an_override_is_not_blamed_on_the_file(tiny: Any) -> None:
     run = begun(tiny())
     with pytest.raises(
-        ConfigError, match=r"^the changed configuration of \S*run has 1 mistake:\n  --set search\.beam_size=0: "
+        ConfigError,
+        match=r"^the changed configuration of \S*run with --set has 1 mistake:\n  --set search\.beam_size=0: ",
     ):
         run.config(["search.beam_size=0"])
     run.config_file.write_text("search: {beam_size: 0}", encoding="utf-8")

@@ -123,7 +123,7 @@ def test_a_stop_signal_to_one_rank_stops_all_with_a_checkpoint(config: Config, s
     processes = start_ranks(go_on)
     os.kill(processes[1].pid or 0, signal.SIGTERM)
     for rank in range(2):
-        assert error_of(config, rank, processes) == "Interrupted: stopped by signal 15"
+        assert error_of(config, rank, processes) == "Interrupted: stopped by SIGTERM"
     assert (run_folder(config) / "checkpoints" / "last").exists()
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Run = Callable[[argparse.Namespace, StopRequest], None]
 Option = tuple[str, dict[str, Any]]
 _OVERRIDE: Final = re.compile(r"[a-z_]+(\.\w+)+=")
+_KEY: Final = re.compile(r"[a-z_]+(\.[a-z_]+)+=?")
 _FLAG: Final = re.compile(r"--?[A-Za-z]\S*")
 _RUNS_FOLDER: Final = Path("runs")  # where all recipes put their runs
 
@@ -150,6 +151,8 @@ def advice_on_stray(arguments: Sequence[str]) -> str:
     settings = [argument for argument in arguments if _OVERRIDE.match(argument)]
     if settings:
         return f"{settings[0]} belongs to no option; did you mean --set {' '.join(settings)}?"
+    if _KEY.fullmatch(arguments[0]):
+        return f"{arguments[0]} belongs to no option; did you mean --set {arguments[0]}=VALUE?"
     return f"`{arguments[0]}` belongs to no option"
 
 

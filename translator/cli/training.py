@@ -4,6 +4,7 @@ import argparse
 import itertools
 import os
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -48,6 +49,7 @@ def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.data.preparation_report import (
         format_subword_tables,
         preparation_report,
+        warn_of_few_pairs,
         write_preparation_report,
     )
     from translator.run.prepared_folder import prepared_folder
@@ -59,6 +61,8 @@ def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
     _, page = write_preparation_report(report, prepared_folder(prepared, "report", fingerprint_of(report.to_json())))
     say(format_report(report.corpus), "", data.format_report(), "", format_subword_tables(report.subwords))
     say("", f"prepared in {prepared}; the report with examples: {page}")
+    if config.training.initialize_from is None:
+        warn_of_few_pairs(data.corpus)
     say(f"Next: {_train_command(recipe.name, options)}")
 
 
@@ -127,8 +131,12 @@ def _print_outcome(outcome: "TrainingOutcome", config: "Config") -> None:
     folder = outcome.run.path
     if outcome.was_finished:
         say(f"{folder} is finished: {outcome.reason}, after {outcome.progress.step} steps.")
-        say("To continue training, raise that setting. To start a new run, set run.directory or use another recipe.")
+        again = f"{_program()} train --config {shlex.quote(str(folder / 'config.yaml'))} --allow-changed"
+        say(f"To continue training, raise that setting: {again} --set KEY=VALUE")
+        say("To start a new run, set run.directory or use another recipe.")
     say(*format_scores(outcome.scores), *format_samples(outcome.samples))
+    if outcome.scores:
+        say(f"\nEvery sentence: {folder / 'evaluation' / 'report.html'}")
     say(f"\nThe run is in {folder} ({outcome.progress.step} steps, {outcome.progress.seconds / 60:.1f} minutes).")
     commands = _next_commands(folder, config.corpus.languages[0].example)
     say("Next:", *(f"  {command}" for command in commands))
@@ -176,6 +184,11 @@ def _recipe_for_corpora(options: argparse.Namespace) -> _Recipe:
     return _Recipe(name=str(file), overrides=options.overrides)
 
 
+def _program() -> str:
+    """Return the command that starts this program; if make started this, `translator` may not be on PATH."""
+    return sys.argv[0] if "MAKELEVEL" in os.environ else "translator"
+
+
 def _next_commands(run: Path, example: str) -> tuple[str, ...]:
     """Return commands to try with a trained run; if make started this, use make, as `translator` may not be on PATH."""
     folder, sentence = shlex.quote(str(run)), f'"{example}"'
@@ -183,11 +196,11 @@ def _next_commands(run: Path, example: str) -> tuple[str, ...]:
     if "MAKELEVEL" in os.environ:
         return (
             "make tensorboard",
-            f"make evaluate RUN={folder} SEARCH=beam BEAM=5",
+            f"make serve RUN={folder}",
             f"make translate RUN={folder} TEXT={sentence}",
         )
     return (
         f"translator tensorboard {shlex.quote(str(run.parent)) if run.parent.name else folder}",
-        f"translator evaluate --run {folder} --search beam --beam 5",
+        f"translator serve --run {folder}",
         f"translator translate --run {folder} {sentence}",
     )

@@ -94,7 +94,9 @@ def _validated(document: Document, name: str, overrides: Sequence[str]) -> Confi
         problems = sorted(document.problems, key=_line_number)
         count = "1 mistake" if len(problems) == 1 else f"{len(problems)} mistakes"
         listed = "\n".join(f"  {problem}" for problem in problems)
-        raise ConfigError(f"{name} has {count}:\n{listed}", newer=newer)
+        # Overrides may be wrong where the file is right.
+        culprit = f"{name} with --set" if all(problem.startswith("--set") for problem in problems) else name
+        raise ConfigError(f"{culprit} has {count}:\n{listed}", newer=newer)
     return config
 
 

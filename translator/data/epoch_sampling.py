@@ -278,7 +278,7 @@ def sampled_epochs(
     if len(first_draws.numbers) < _WORTH_PROCESSES:
         processes = processes_ahead = 1
     else:
-        LOGGER.info("sampling the pieces of epoch %d", first + 1)
+        LOGGER.info("writing the text of epoch %d, with its typos and other changes", first + 1)
     later_epochs = ((epoch, draws(epoch)) for epoch in itertools.count(first + 1))
 
     def stored(blocks: SampledBlocks, epoch_draws: EpochDraws) -> Path:

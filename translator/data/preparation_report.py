@@ -17,6 +17,7 @@ from translator.corpus.split import SPLITS, Split
 from translator.data.mapped_numbers import ranges
 from translator.data.mixture import MixtureRow
 from translator.data.token_store import PairStore
+from translator.run.logging import LOGGER
 from translator.run.pages import render_page
 from translator.run.storage import write_json, write_text
 from translator.run.text import text_table
@@ -24,6 +25,7 @@ from translator.special_tokens import UNK
 from translator.subword import SubwordModel, SubwordPair
 from translator.subword.training import draw_lines
 
+_FEWEST_PAIRS: Final = 3_000  # of the training text, below which a model only memorises it (docs/your-text.md)
 _LINES: Final = 10_000  # maximum lines of each side on which subwords are counted
 _SECTIONS: Final = ("sources", "rules", "examples", "mixture", "subwords", "tokens", "versions")
 
@@ -253,3 +255,14 @@ def write_preparation_report(report: PreparationReport, folder: Path) -> tuple[P
     write_json(json_path, report.to_json())
     write_text(html_path, report.page())
     return json_path, html_path
+
+
+def warn_of_few_pairs(corpus: PreparedCorpus) -> None:
+    """Warn if the training text is too small for a model of its own."""
+    pairs = sum(corpus.count("train", name) for name in corpus.names("train"))
+    if pairs < _FEWEST_PAIRS:
+        LOGGER.warning(
+            f"{pairs:,} training pairs: a model that is trained on so few repeats their sentences, and cannot "
+            "translate others. A run on more text, fine-tuned on yours, can: "
+            "translator fine-tune --run RUN --corpus PATH..."
+        )

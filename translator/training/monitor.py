@@ -31,7 +31,7 @@ from translator.training.step_result import StepResult
 from translator.training.update import Updater
 from translator.training.validation import Validation, Validator
 
-_MAX_TEXT: Final = 80  # characters of a sentence on the console
+_MAX_TEXT: Final = 75  # characters of a sentence on the console
 _WORTH_MEASURING: Final = 200  # minimum updates of a run for which the machine's matrix rate is measured
 
 
@@ -133,8 +133,7 @@ class Observer:
         for spike in spikes:
             RECORD.info(spike.line)
             self._events.add_loss_spike(spike)
-        tokens_per_second = report.curves["speed"]["tokens_per_second"]
-        self._bar.set_postfix_str(f"loss {self.training_loss:.3f}  {tokens_per_second:,.0f} tokens/s")
+        self._bar.set_postfix_str(f"loss {self.training_loss:.3f}")
 
     def _add_curves(self, report: Report, last: StepResult) -> None:
         """Add the numbers of rank 0 to `report`: skipped updates of the whole run, loss scale, norms of the blocks."""
@@ -162,21 +161,22 @@ class Observer:
             attention_map = validator.translator.attention(validator.drawn_source)
             self._events.add_attention(attention_figure(*attention_map), step)
         # 2. The log.
-        remark = "  (best so far)" if better else ""
+        remark = "  (best)" if better else ""
         LOGGER.info("step %d: validation %s%s", step, _format_scores(validation.scores), remark)
         losses = self.progress.validation_losses
         course = how_it_goes(losses) if losses else None
-        if course is not None:
+        if course is not None and self.progress.finished(self.config.training) is None:
             LOGGER.info("step %d: %s", step, course)
         self.show_translations(validation.watched)
 
     def show_translations(self, pairs: Sequence[TranslatedPair]) -> None:
-        """Log how the model translates `pairs` now, a line each."""
+        """Log how the model translates `pairs` now."""
         if not self.distributed.main:
             return
         lines = [f"step {self.progress.step}: the model translates"]
         for pair in pairs:
-            lines.append(f"  {excerpt(pair.source, _MAX_TEXT)}  →  {excerpt(pair.hypothesis, _MAX_TEXT)}")
+            lines.append(f"  {excerpt(pair.source, _MAX_TEXT)}")
+            lines.append(f"  → {excerpt(pair.hypothesis, _MAX_TEXT)}")
         LOGGER.info("%s", "\n".join(lines))
 
 

@@ -56,7 +56,7 @@ class Choices:
             parts.append("in a CUDA graph")
         if "run.device" in self.reasons:
             parts.append(f"on {self.reasons['run.device']}")
-        return ", ".join(parts) + "; log.txt has the reasons"
+        return ", ".join(parts) + " (log.txt says why)"
 
 
 def choose(device: torch.device, config: Config) -> Choices:

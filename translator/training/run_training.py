@@ -14,9 +14,8 @@ from translator.config import Config, TrainingConfig
 from translator.config.resuming import NO_CHANGES, Changes, shared_settings
 from translator.corpus.held_out import write_held_out
 from translator.corpus.preparation_counts import format_report
-from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.data import DataHandler
-from translator.data.preparation_report import preparation_report, write_preparation_report
+from translator.data.preparation_report import preparation_report, warn_of_few_pairs, write_preparation_report
 from translator.evaluation import Score, TranslatedPair, evaluate_run, saved_scores, search_label
 from translator.evaluation.test_sets import sides_of_test_split
 from translator.model.device import choose_device, model_must_fit
@@ -36,7 +35,6 @@ from translator.training.trainer import Trainer
 from translator.training.update import Updater
 from translator.training.warm_start import initial_checkpoint
 
-_FEWEST_PAIRS: Final = 3_000  # of the training text, below which a model only memorises it (docs/your-text.md)
 _HIGH_RATE: Final = 0.05  # share of the peak learning rate, from which the end of a cosine by time costs quality
 
 
@@ -166,20 +164,9 @@ def _record_preparation(config: Config, run: RunFolder, data: DataHandler, chang
     report = preparation_report(config, data.corpus, data.subword, data.normalizer, data.report, data.mixture)
     write_preparation_report(report, run.preparation_folder)
     if not run.has_checkpoint and config.training.initialize_from is None:
-        _caution_about_size(data.corpus)
+        warn_of_few_pairs(data.corpus)
     for change in changes:
         LOGGER.info("changed since the last start of this run: %s", change)
-
-
-def _caution_about_size(corpus: PreparedCorpus) -> None:
-    """Warn if the training text is too small for a model of its own."""
-    pairs = sum(corpus.count("train", name) for name in corpus.names("train"))
-    if pairs < _FEWEST_PAIRS:
-        LOGGER.warning(
-            f"{pairs:,} training pairs: a model that is trained on so few repeats their sentences, and cannot "
-            "translate others. A run on more text, fine-tuned on yours, can: "
-            "translator fine-tune --run RUN --corpus PATH..."
-        )
 
 
 def _record_restart(

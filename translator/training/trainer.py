@@ -128,7 +128,7 @@ class Trainer:
         """Overwrite the random weights as `training.initialization` and `training.initialize_from` say."""
         # Counting takes long; the other ranks receive the weights of rank 0.
         if self._settings.initialization == "counts" and self.distributed.main:
-            LOGGER.info("initial weights: counting neighbours and translations in the training text")
+            LOGGER.info("counting words and their translations in the training text, for the initial weights")
             initialize_from_counts(self.updater.model, self.data.training_ids(MOST_PAIRS))
         if self._settings.initialize_from is not None:
             for line in initialize(self.updater.model, self.data.subword, self.config, self.data.normalizer.rules):
