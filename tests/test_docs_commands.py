@@ -167,7 +167,7 @@ def test_every_shown_command_runs(
     draw_nothing(monkeypatch)
     compare_with_few_draws(monkeypatch)
     shown = shown_commands()
-    assert len(shown) > 60
+    assert len(shown) > 50
     make_runs(shown)
     for number, (command, page) in enumerate(shown.items()):
         shutil.rmtree("exports", ignore_errors=True)  # two pages export to one folder
