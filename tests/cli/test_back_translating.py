@@ -96,6 +96,15 @@ def test_monolingual_text_in_another_encoding_is_refused_with_its_name(
     assert "`iconv -f WINDOWS-1256 " in message
 
 
+def test_monolingual_text_in_a_table_is_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "text.csv"
+    table.write_text("id,text\n1,کتاب کجاست؟\n", encoding="utf-8")
+    assert back_translate(folder, "--monolingual", str(table)) == 2
+    assert "text.csv is CSV; write its text into a file of its own" in capsys.readouterr().err
+
+
 def test_text_of_empty_lines_is_refused(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     empty = tmp_path / "empty.txt"
     empty.write_text("\n\n", encoding="utf-8")

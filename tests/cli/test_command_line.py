@@ -155,6 +155,8 @@ def test_a_closed_output_pipe_or_stream_causes_no_error(pipeline: str, random_ru
         ("prepare --confg=sample", "there is no option --confg; did you mean --config?"),
         ("translate --beem 5 text", "there is no option --beem; did you mean --beam?"),
         ("train --config sample training.max_steps=3", "did you mean --set training.max_steps=3?"),
+        ("--verison", "there is no option --verison; did you mean --version?"),
+        ("train --config sample max_steps=3", "a key of the recipe needs its section and --set: section.key=value"),
         ("train --config sample training.max_steps 3", "did you mean --set training.max_steps=VALUE?"),
         ("train sample", "`sample` belongs to no option"),
     ],
@@ -240,6 +242,9 @@ def test_the_newest_run_is_used_where_none_is_named(
         for file in (tmp_path / "runs" / name).glob("checkpoints/step-*/state.json"):
             os.utime(file, (time.time() - age, time.time() - age))
     (tmp_path / "runs" / "damaged" / "config.yaml").write_text("[", encoding="utf-8")
+    # A run on another disk, of which the folder has a link.
+    (tmp_path / "runs" / "newer").rename(tmp_path / "newer")
+    (tmp_path / "runs" / "newer").symlink_to(tmp_path / "newer")
     monkeypatch.chdir(tmp_path)
     assert main(["translate", "abc"]) == 0
     captured = capsys.readouterr()

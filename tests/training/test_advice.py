@@ -49,3 +49,9 @@ def test_a_loss_at_a_constant_rate_tells_what_the_model_lacks(losses: list[float
 @pytest.mark.parametrize(("losses", "rate_decays"), [([4.0], False), ([4.0, 3.0], True), ([4.0, 3.0, 2.99], True)])
 def test_without_evidence_there_is_no_advice(losses: list[float], rate_decays: bool) -> None:
     assert what_would_help(validations(losses), losses[-1], rate_decays=rate_decays) is None
+
+
+def test_the_first_updates_tell_nothing() -> None:
+    losses = [[8.0, 4.0], [9.0, 4.5]]
+    assert how_it_goes(losses) is None
+    assert what_would_help(losses, 3.0, rate_decays=False) is None

@@ -50,7 +50,7 @@ _MODULES: Final = (
 """The modules with verbs, in the order of the list of verbs."""
 _GROUPS: Final = {
     "corpus": ("QUESTION", "examine corpora"),
-    "plot": ("PICTURE", "draw a picture: attention, positions, schedule, batches, curves, masks, cache"),
+    "plot": ("PICTURE", "draw a picture: attention, positions, schedule, batches, curves, masks"),
 }
 """Verb groups (first words of two-word verbs): the metavar of the second word, and the summary of the group."""
 _MANUAL: Final = """examples:

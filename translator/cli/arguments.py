@@ -3,6 +3,7 @@
 import argparse
 import difflib
 import re
+import shlex
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
@@ -106,9 +107,9 @@ class VerbParser(argparse.ArgumentParser):
                 verbs += action.choices
         # A parser of verbs: the first argument decides, and another parser gets the others.
         if verbs:
+            arguments = arguments[:1]
             if arguments and not arguments[0].startswith("-") and arguments[0] not in verbs:
                 self.error(f"there is no verb `{arguments[0]}`{_nearest(arguments[0], verbs)}")
-            return
         # A parser of options: `--` ends them, and argparse accepts the beginning of a name.
         for argument in arguments:
             if argument == "--":
@@ -150,9 +151,13 @@ def advice_on_stray(arguments: Sequence[str]) -> str:
     """Return a message on arguments that belong to no option of their verb."""
     settings = [argument for argument in arguments if _OVERRIDE.match(argument)]
     if settings:
-        return f"{settings[0]} belongs to no option; did you mean --set {' '.join(settings)}?"
+        return f"{settings[0]} belongs to no option; did you mean --set {shlex.join(settings)}?"
     if _KEY.fullmatch(arguments[0]):
         return f"{arguments[0]} belongs to no option; did you mean --set {arguments[0]}=VALUE?"
+    if "=" in arguments[0]:
+        return (
+            f"`{arguments[0]}` belongs to no option; a key of the recipe needs its section and --set: section.key=value"
+        )
     return f"`{arguments[0]}` belongs to no option"
 
 

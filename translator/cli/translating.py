@@ -115,8 +115,12 @@ def _check_input(options: argparse.Namespace) -> None:
     if options.column is not None and options.input is None:
         raise InputError("--column needs --input FILE, a CSV, TSV or JSON Lines file")
     if options.input is not None:
-        check_column(Path(options.input), options.column)
-        check_source(Path(options.input), options.column)
+        source = Path(options.input)
+        if options.column is not None and source.exists() and not source.is_file():
+            raise InputError(f"{source} is a pipe, and --column needs a file on disk")
+        check_source(source)
+        check_column(source, options.column)
+        check_source(source, options.column)
     texts = {f"argument {number}": text for number, text in enumerate(options.text, 1)}
     texts["--prefix"] = options.prefix
     for name, text in texts.items():

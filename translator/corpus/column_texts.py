@@ -64,19 +64,26 @@ def _readable_lines(file: Path) -> Iterator[str]:
 
 def _texts_of_table(rows: Iterator[Row], column: str, label: str) -> Iterator[str]:
     """Yield the texts of a column of a table; a name is looked for in the first row."""
-    if column.isdecimal():
+    first_row = next(rows, None)
+    if first_row is None:
+        return
+    names = [cell.strip() for cell in first_row.cells]
+    width = len(names)
+    if column.isdecimal() and column not in names:
         place = int(column) - 1
+        if not 0 <= place < width:
+            raise CorpusError(f"{label} has no column {column}: line {first_row.line} has {width}, numbered from 1")
+        rows = chain([first_row], rows)
     else:
-        first_row = next(rows, None)
-        names = [] if first_row is None else [cell.strip() for cell in first_row.cells]
         place = place_of_column(column, names, label, "; if line 1 has no names, give a number, from 1")
     for row in rows:
-        if row.text == "":
-            yield ""
-        elif 0 <= place < len(row.cells):
-            yield row.cells[place]
-        else:
-            raise _no_text(label, row.line, column)
+        # A text with a comma and without quotation marks would lose its end.
+        if row.text and len(row.cells) != width:
+            raise CorpusError(
+                f"{label}, line {row.line}: the row has {len(row.cells)} cells, and line {first_row.line} has {width}; "
+                "put a text with a delimiter in quotation marks, or correct the row"
+            )
+        yield row.cells[place] if row.text else ""
 
 
 def _texts_of_json_lines(lines: Iterator[str], column: str, label: str) -> Iterator[str]:

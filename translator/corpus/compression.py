@@ -44,6 +44,7 @@ _UNPACKERS: Final[dict[str, Callable[[], Any]]] = {
 _DOCUMENTS: Final = {
     "word/document.xml": ("a Word document (.docx)", "save it as plain text in UTF-8, one sentence per line"),
     "xl/workbook.xml": ("an Excel workbook (.xlsx)", "save it as CSV"),
+    "xl/workbook.bin": ("an Excel workbook (.xlsb)", "save it as CSV"),
     "ppt/presentation.xml": ("a presentation (.pptx)", "save its text as plain text in UTF-8"),
     "mimetype": ("an OpenDocument file or an e-book", "save it as plain text in UTF-8, one sentence per line"),
 }

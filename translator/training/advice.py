@@ -6,13 +6,14 @@ from typing import Final
 Losses = Sequence[Sequence[float]]
 """The update and the loss of each validation, in order; losses in nats per target token."""
 _GAIN: Final = 0.01  # smallest relative change of the loss that counts
+_EARLY: Final = 100  # updates before which the losses tell nothing
 _OVERFITTING_GAP: Final = 0.7  # nats between training and validation loss above which the model overfits
 
 
 def how_it_goes(losses: Losses) -> str | None:
-    """Return a line on the trend up to the last of `losses`; None if there is only one."""
-    *earlier, (_, loss) = losses
-    if not earlier:
+    """Return a line on the trend up to the last of `losses`; None if there is only one, or if it is too early."""
+    *earlier, (step, loss) = losses
+    if not earlier or step < _EARLY:
         return None
     best_step, best_loss = _best(earlier)
     if _rises(losses):
@@ -31,7 +32,9 @@ def what_would_help(losses: Losses, training_loss: float, *, rate_decays: bool) 
         training_loss: nats per target token; NaN if unknown.
         rate_decays: whether the learning rate falls to the end, so that the loss also falls and levels off with it.
     """
-    loss = losses[-1][1]
+    step, loss = losses[-1]
+    if step < _EARLY:
+        return None
     comparison = f"the loss is {training_loss:.2f} on the training text and {loss:.2f} on unseen text"
     # A model that overfits lacks text. One that still learns lacks time. One that has stopped lacks size.
     more_text = "more text ({}); with this text, more model.dropout, or a smaller model"
