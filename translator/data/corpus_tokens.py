@@ -113,7 +113,7 @@ def _write_stores(
                 pairs = corpus.count(split, name)
                 source_writer = TokenWriter(folder / split / f"{name}.{source_side}", subword.source.vocabulary_size)
                 target_writer = TokenWriter(folder / split / f"{name}.{target_side}", subword.target.vocabulary_size)
-                bar: tqdm[object] = progress_bar(description=f"encoding {split} {name}", total=pairs, unit=" pairs")
+                bar: tqdm[object] = progress_bar(description=f"encoding {split} {name}", total=pairs, unit="pairs")
                 with source_writer, target_writer, bar:
                     _write_source(encoded_blocks, pairs, source_writer, target_writer, bar)
 

@@ -95,7 +95,7 @@ def compare_systems(
     # 1. Test each metric on each variant of the text, by each method.
     plan = _planned_tests(metrics, variants, samples, trials)
     tests = []
-    for planned in progress_bar(plan, description=description or "", unit=" tests", silent=description is None):
+    for planned in progress_bar(plan, description=description or "", unit="tests", silent=description is None):
         tests.append(paired_test(sets, labels, **planned._asdict()))
 
     # 2. Compare each system with the baseline by sentence.

@@ -125,7 +125,7 @@ def compute_scores(
     texts_of_references = _checked_references(hypotheses, references, test_set)
     variants = [RAW_TEXT] if normalization is None else text_variants(normalization, languages, rules)
     scores = []
-    for variant in progress_bar(variants, description=description or "", unit=" texts", silent=description is None):
+    for variant in progress_bar(variants, description=description or "", unit="texts", silent=description is None):
         # Spell both sides in the same way.
         spelt_hypotheses = [variant.spell(text) for text in hypotheses]
         spelt_references = reference_sides(texts_of_references, variant.spell)

@@ -290,7 +290,7 @@ def _search_training(corpus: PreparedCorpus, vocabulary: set[str], folded_sides:
     findings = _Findings(Counter(), set())
     source_side, target_side = corpus.sides
     total = sum(corpus.count("train", name) for name in corpus.names("train"))
-    progress: tqdm[object] = progress_bar(description="reading the training text", total=total, unit=" pairs")
+    progress: tqdm[object] = progress_bar(description="reading the training text", total=total, unit="pairs")
     with progress:
         for name in corpus.names("train"):
             # Both words and whole sentences of the source side, in one pass.

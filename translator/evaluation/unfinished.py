@@ -167,7 +167,7 @@ def translate_resumably(
 
     # 2. Translate the other blocks.
     progress: tqdm[object] = progress_bar(
-        description=f"translating {name}", total=len(sources), unit=" lines", initial=len(translations)
+        description=f"translating {name}", total=len(sources), unit="lines", initial=len(translations)
     )
     with storage_errors(partial_file), progress:
         for lines in missing_blocks:

@@ -145,7 +145,7 @@ def _translate_remaining(
     remaining_chunks = (chunk for chunk in chunks if chunk.first_line > finished_lines)
     batches = joined_chunks(remaining_chunks, translator.searcher.batch_rows)
     bar: tqdm[object] = progress_bar(
-        description=f"translating {source.name}", total=text.line_count, initial=finished_lines, unit=" lines"
+        description=f"translating {source.name}", total=text.line_count, initial=finished_lines, unit="lines"
     )
     with bar:
         for rendered in work.render_chunks(translator, batches, processes):

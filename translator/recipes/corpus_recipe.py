@@ -59,7 +59,7 @@ def measure(sources: Sequence[SourceConfig]) -> CorpusSize:
     distinct_english: set[str] = set()
     distinct_persian: set[str] = set()
     for source in sources:
-        for pair in progress_bar(read_pairs(source), description=f"measuring {source.name}", unit=" pairs"):
+        for pair in progress_bar(read_pairs(source), description=f"measuring {source.name}", unit="pairs"):
             if pair.defect is not None:
                 continue
             words = pair.source.lower().split(" ")

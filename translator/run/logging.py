@@ -132,7 +132,7 @@ class _Bar(tqdm):  # type: ignore[type-arg]  # it is generic for type checkers o
             remaining_seconds = min(remaining_seconds, (self.total - self.n) * seconds_per_item)
         is_known = math.isfinite(remaining_seconds)
         fields["left"] = self.format_interval(max(0, remaining_seconds)) if is_known else "?"
-        shape = "{desc}: {n_fmt}/{total_fmt}{unit}" if self._in_lines else "{l_bar}{bar}| {n_fmt}/{total_fmt}"
+        shape = "{desc}: {n_fmt}/{total_fmt} {unit}" if self._in_lines else "{l_bar}{bar}| {n_fmt}/{total_fmt}"
         return fields | {"bar_format": shape + " [{elapsed}<{left}, {rate_fmt}{postfix}]"}
 
     def display(self, msg: str | None = None, pos: int | None = None) -> Any:
@@ -194,7 +194,7 @@ def progress_bar(
         desc=description,
         total=total,
         initial=initial,
-        unit=f" {unit.strip()}",
+        unit=unit,
         disable=silent,
         dynamic_ncols=is_terminal,
         mininterval=0.2 if is_terminal else 1.0,

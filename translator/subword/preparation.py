@@ -133,7 +133,7 @@ def _models_and_words(
             blocks += corpus.blocks("train", name, "en", _LINES_TO_COUNT)
     # The models first, since they take longest: a process that has finished one counts words meanwhile.
     items: list[_Item] = [*texts, *blocks]
-    bar: tqdm[object] = progress_bar(description="Training subword models", total=len(texts), unit=" models")
+    bar: tqdm[object] = progress_bar(description="Training subword models", total=len(texts), unit="models")
     models: list[bytes] = []
     counts = Counter[str]()
     try:
