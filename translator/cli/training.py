@@ -68,14 +68,24 @@ def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
 
 def _train_command(recipe: str, options: argparse.Namespace) -> str:
     """Return the command that trains on what was prepared; of make if make started this."""
-    # Without --config, the recipe names the corpus.
-    files = list(itertools.chain.from_iterable(options.corpora)) if options.config is not None else []
+    files: list[str] = []
+    if options.config is not None:  # else the recipe was written for the corpus, and names it
+        files = list(itertools.chain.from_iterable(options.corpora))
+
     if "MAKELEVEL" in os.environ:
-        values = {"CONFIG": recipe, "CORPUS": shlex.join(files), "SET": " ".join(options.overrides)}
-        return " ".join(["make train", *(f"{name}={shlex.quote(value)}" for name, value in values.items() if value)])
-    corpus = ["--corpus", *files] if files else []
-    overrides = ["--set", *options.overrides] if options.overrides else []
-    return shlex.join(["translator", "train", "--config", recipe, *corpus, *overrides])
+        words = ["make train", f"CONFIG={shlex.quote(recipe)}"]
+        if files:
+            words.append(f"CORPUS={shlex.quote(shlex.join(files))}")
+        if options.overrides:
+            words.append(f"SET={shlex.quote(' '.join(options.overrides))}")
+        return " ".join(words)
+
+    arguments = ["translator", "train", "--config", recipe]
+    if files:
+        arguments += ["--corpus", *files]
+    if options.overrides:
+        arguments += ["--set", *options.overrides]
+    return shlex.join(arguments)
 
 
 @verb(
