@@ -184,6 +184,8 @@ train --config sample --set training.max_step=3
 train --config sample --set training.max_steps=many
 train --config sample --set corpus.sources.0.path=nowhere.tsv
 train --corpus nowhere.en nowhere.fa
+train --corpus a.tsv --set training.max_step=3
+train --corpus a.tsv --set run.device=cudda
 prepare --config nowhere
 prepare --config sample --set corpus.sources.0.path=nowhere.tsv
 plot batches --config nowhere --output a.png
@@ -222,6 +224,7 @@ for command in sys.stdin.read().splitlines():
 
 def test_a_mistake_is_told_before_torch_is_imported(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Yes.\n", encoding="utf-8")
+    (tmp_path / "a.tsv").write_text("Yes.\tبله.\n", encoding="utf-8")
     environment = ENVIRONMENT | {"PYTHONPATH": str(CONFIGS.parent)}
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_TORCH],
@@ -234,11 +237,21 @@ def test_a_mistake_is_told_before_torch_is_imported(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == [f"{command}: 2" for command in MISTAKES.splitlines()]
 
 
-def test_the_newest_run_is_used_where_none_is_named(
-    random_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_newest_finished_run_is_used_where_none_is_named(
+    trained_folder: Path,
+    random_run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    for name, age in (("older", 100), ("newer", 50), ("damaged", 0)):
-        shutil.copytree(random_run, tmp_path / "runs" / name, symlinks=True)
+    finished = trained_folder / "run"
+    for name, run, age in (
+        ("older", finished, 100),
+        ("newer", finished, 50),
+        ("unfinished", random_run, 10),
+        ("damaged", finished, 0),
+    ):
+        shutil.copytree(run, tmp_path / "runs" / name, symlinks=True)
         for file in (tmp_path / "runs" / name).glob("checkpoints/step-*/state.json"):
             os.utime(file, (time.time() - age, time.time() - age))
     (tmp_path / "runs" / "damaged" / "config.yaml").write_text("[", encoding="utf-8")
@@ -248,7 +261,7 @@ def test_the_newest_run_is_used_where_none_is_named(
     monkeypatch.chdir(tmp_path)
     assert main(["translate", "abc"]) == 0
     captured = capsys.readouterr()
-    assert captured.err.splitlines()[0] == "the newest run is used: runs/newer (--run names another)"
+    assert captured.err.splitlines()[0] == "the newest finished run is used: runs/newer (--run names another)"
     assert len(captured.out.splitlines()) == 1
 
 

@@ -1,34 +1,44 @@
-"""The newest run, for a command that names none."""
+"""The newest finished run, for a command that names none."""
 
 import contextlib
 from pathlib import Path
 
-from translator.checkpoint.state import STATE_FILE, pin_checkpoint
+from translator.checkpoint.state import STATE_FILE, pin_checkpoint, read_state
 from translator.errors import TranslatorError
 from translator.run.folder import RunFolder
 
 
-def newest_run(folder: Path) -> Path | None:
-    """Return the run below `folder` that has saved the newest checkpoint; None if no run has a usable one.
+def newest_finished_run(folder: Path) -> Path | None:
+    """Return the run below `folder` whose training finished last; None if there is none that can be used.
 
-    A run is left out if its config.yaml or its best checkpoint is damaged or of another version, or if it has no
-    subword models.
+    A run is left out if its config.yaml or a checkpoint is damaged or of another version, or if it has no subword
+    models.
     """
-    # 1. When each run saved its newest checkpoint; a running training may delete one meanwhile.
-    times: dict[Path, float] = {}
+    # 1. The newest checkpoint of each run; a running training may delete one meanwhile.
+    newest: dict[Path, tuple[float, Path]] = {}
     files = f"checkpoints/step-*/{STATE_FILE}"
     # `**` follows no links, and a run may be a link to another disk.
     for file in (*folder.glob(f"*/{files}"), *folder.glob(f"**/{files}")):
         run = file.parents[2]
         with contextlib.suppress(OSError):
-            times[run] = max(times.get(run, 0.0), file.stat().st_mtime)
+            newest[run] = max(newest.get(run, (0.0, file)), (file.stat().st_mtime, file))
 
-    # 2. The newest run that can be loaded.
-    for run in sorted(times, key=lambda run: times[run], reverse=True):
-        with contextlib.suppress(TranslatorError):
-            opened = RunFolder.open(run)
-            opened.config()
-            pin_checkpoint(opened.checkpoints_folder, "best")
-            if opened.subword_folder.is_dir():
+    # 2. The newest run that is finished and can be loaded.
+    for run in sorted(newest, key=lambda run: newest[run], reverse=True):
+        _, file = newest[run]
+        with contextlib.suppress(TranslatorError, OSError):
+            if _is_finished(RunFolder.open(run), file.parent):
                 return run
     return None
+
+
+def _is_finished(run: RunFolder, checkpoint: Path) -> bool:
+    """Return whether the training of a usable run ended with its newest checkpoint; raise RunError if it is damaged."""
+    pin_checkpoint(run.checkpoints_folder, "best")
+    state = read_state(checkpoint)
+    reason = run.config().training.finished(
+        state.step,
+        state.progress.get("seconds", 0.0),
+        state.progress.get("validations_without_gain", 0),
+    )
+    return reason is not None and run.subword_folder.is_dir()

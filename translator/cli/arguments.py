@@ -195,7 +195,7 @@ _SETTINGS: Final = "override config keys; one or more KEY.PATH=VALUE"
 SET: Final = option("--set KEY.PATH=VALUE", _SETTINGS, dest="overrides", action="append", default=[])
 CONFIG: Final = option("--config FILE", "YAML recipe, or the name of a shipped one (translator recipe)", required=True)
 PARENT_RUN: Final = option("--run FOLDER", "run folder, for example runs/sample", required=True, type=place)
-_NEWEST: Final = "run folder, for example runs/sample (default: the newest below runs)"
+_NEWEST: Final = "run folder, for example runs/sample (default: the newest finished one below runs)"
 RUN: Final = option("--run FOLDER", _NEWEST, type=place)
 _RUNS: Final = f"{_NEWEST}; repeat it for an ensemble or to evaluate several systems"
 RUNS: Final = option("--run FOLDER", _RUNS, dest="runs", action="append", type=place, default=[])
@@ -216,29 +216,29 @@ SEARCH: Final = (
 
 
 def chosen_run(folder: str | None) -> Path:
-    """Return the run folder that `--run` names; if it names none, the newest run, and tell which that is.
+    """Return the run folder that `--run` names; if it names none, the newest finished run, and tell which that is.
 
     Raises:
         RunError: the folder is no run.
-        InputError: no run is named, and there is none.
+        InputError: no run is named, and none is finished.
     """
-    from translator.checkpoint.newest_run import newest_run
+    from translator.checkpoint.newest_run import newest_finished_run
     from translator.run.folder import RunFolder
 
     if folder is not None:
         return RunFolder.open(folder).path
-    newest = newest_run(_RUNS_FOLDER)
+    newest = newest_finished_run(_RUNS_FOLDER)
     if newest is None:
         raise InputError(
-            f"no run in the folder {_RUNS_FOLDER} has a checkpoint; train one first (translator train --config sample),"
+            f"no run in the folder {_RUNS_FOLDER} is finished; train one first (translator train --config sample),"
             " or name one with --run FOLDER"
         )
-    LOGGER.info("the newest run is used: %s (--run names another)", newest)
+    LOGGER.info("the newest finished run is used: %s (--run names another)", newest)
     return newest
 
 
 def chosen_runs(folders: Sequence[str]) -> list[Path]:
-    """Return the run folders that `--run` names, or the newest run; see `chosen_run`."""
+    """Return the run folders that `--run` names, or the newest finished run; see `chosen_run`."""
     if not folders:
         return [chosen_run(None)]
     return [chosen_run(folder) for folder in folders]

@@ -171,6 +171,7 @@ def _choose_recipe(options: argparse.Namespace) -> _Recipe:
 
 def _recipe_for_corpora(options: argparse.Namespace) -> _Recipe:
     """Return the recipe and the overrides for `--corpus`; without `--config`, choose and write a recipe."""
+    from translator.config.loading import check_overrides
     from translator.corpus.sources import corpora_in_arguments, with_overrides
     from translator.recipes.corpus_recipe import as_overrides, find_recipe
 
@@ -181,6 +182,7 @@ def _recipe_for_corpora(options: argparse.Namespace) -> _Recipe:
 
     # The text is read before the recipe exists, so overrides of the sources have to apply here already.
     sources = with_overrides(sources, options.overrides)
+    check_overrides([*as_overrides(sources), *options.overrides], "the recipe for the corpus")
     from translator.model.device import choose_device
     from translator.training.launching import launched
 

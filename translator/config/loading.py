@@ -86,18 +86,42 @@ def _validated(document: Document, name: str, overrides: Sequence[str]) -> Confi
     try:
         config = Config.model_validate(document.values)
     except ValidationError as error:
-        document.problems += explain(error, document)
-        newer = may_be_newer(error.errors(include_url=False))
+        details = error.errors(include_url=False)
+        document.problems += explain(details, document)
+        newer = may_be_newer(details)
 
-    # 3. All mistakes at once: those of the file in the order of its lines, then those of overrides.
-    if document.problems:
-        problems = sorted(document.problems, key=_line_number)
-        count = "1 mistake" if len(problems) == 1 else f"{len(problems)} mistakes"
-        listed = "\n".join(f"  {problem}" for problem in problems)
-        # Overrides may be wrong where the file is right.
-        culprit = f"{name} with --set" if all(problem.startswith("--set") for problem in problems) else name
-        raise ConfigError(f"{culprit} has {count}:\n{listed}", newer=newer)
+    # 3. All mistakes at once.
+    _refuse(document.problems, name, newer=newer)
     return config
+
+
+def check_overrides(overrides: Sequence[str], name: str) -> None:
+    """Raise ConfigError for overrides that are wrong in any recipe: unknown keys, and values of a wrong type or range.
+
+    For a recipe `name` whose other values are not known yet.
+    """
+    document = Document(values={}, places={(): "computed value"})
+    for override in overrides:
+        apply_override(override, document)
+    try:
+        Config.model_validate(document.values)
+    except ValidationError as error:
+        # Rules and missing keys are matters of the whole recipe.
+        details = [detail for detail in error.errors(include_url=False) if detail["type"] not in ("rules", "missing")]
+        document.problems += explain(details, document)
+    _refuse(document.problems, name, newer=False)
+
+
+def _refuse(problems: Sequence[str], name: str, *, newer: bool) -> None:
+    """Raise ConfigError if there are problems: those of the file in the order of its lines, then those of overrides."""
+    if not problems:
+        return
+    problems = sorted(problems, key=_line_number)
+    count = "1 mistake" if len(problems) == 1 else f"{len(problems)} mistakes"
+    listed = "\n".join(f"  {problem}" for problem in problems)
+    # Overrides may be wrong where the file is right.
+    culprit = f"{name} with --set" if all(problem.startswith("--set") for problem in problems) else name
+    raise ConfigError(f"{culprit} has {count}:\n{listed}", newer=newer)
 
 
 def _line_number(problem: str) -> int:

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from pydantic import ValidationError
-
 from translator.config.document import Document, KeyPath, dotted
 from translator.config.keys import Section, section_in, show_value
 from translator.config.sections import REMOVED_KEYS, Config
@@ -26,9 +24,13 @@ _CHOICE: Final = re.compile(r"literal\[.*\]|constrained-(int|float)|int|float")
 """Names that pydantic gives to the members of a union."""
 
 
-def explain(error: ValidationError, document: Document) -> list[str]:
-    """Return one line for each key with mistakes: its place in `document`, its path, and all that is wrong with it."""
-    details = error.errors(include_url=False)
+def explain(details: Sequence[Mapping[str, Any]], document: Document) -> list[str]:
+    """Return one line for each key with mistakes: its place in `document`, its path, and all that is wrong with it.
+
+    Args:
+        details: the errors that pydantic found.
+        document: the values, and the place of each.
+    """
     # pydantic drops invalid items and may then call the list too short: report only the mistakes inside it.
     holders: set[KeyPath] = set()
     for detail in details:
