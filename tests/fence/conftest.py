@@ -1,0 +1,80 @@
+"""One small run that all files of the fence share, and folders to work in."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from tests.fence.small_language import all_pairs
+from tests.support.command_line import translator
+
+RECIPE = """
+run: {{directory: "{folder}/runs/small", seed: 1, device: cpu, threads: 1}}
+corpus:
+  sources: [{{name: small, path: "{folder}/small.tsv"}}]
+  split: {{validation: 30, test: 30}}
+  prepared_directory: "{folder}/prepared"
+subword: {{model_type: unigram, vocabulary_size: 61, placeholders: 8}}
+batching: {{tokens_per_batch: 1024, max_length: 64}}
+model:
+  {{d_model: 64, heads: 4, encoder_layers: 2, decoder_layers: 2, feed_forward: 128, dropout: 0.05, max_positions: 128}}
+training:
+  precision: float32
+  optimizer: muon
+  initialization: counts
+  learning_rate: 8e-3
+  schedule: cosine
+  warmup_steps: 20
+  max_steps: 150
+  augmentation: {{copies: 0.3, final_punctuation: 0.1}}
+  log_every: 10
+  validate_every: 75
+  validation_sentences: 20
+  checkpoint_every: 75
+search: {{method: beam, beam_size: 4, length_penalty: 1.0}}
+evaluation: {{bootstrap_samples: 40}}
+"""
+"""The recipe of the small run; `{folder}` has its corpus."""
+
+
+def write_small_recipe(folder: Path) -> Path:
+    """Write the corpus of the small language and the recipe that trains on it; return the recipe's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [f"{english}\t{persian}\n" for english, persian in all_pairs()]
+    (folder / "small.tsv").write_text("".join(rows), encoding="utf-8")
+    recipe = folder / "small.yaml"
+    recipe.write_text(RECIPE.format(folder=folder), encoding="utf-8")
+    return recipe
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The folder with the small corpus (`small.tsv`), its recipe (`small.yaml`) and its finished run (`runs/small`).
+
+    Trained once for all processes of a test run; to be read only, `small_copy` is there to be changed.
+    """
+    shared = tmp_path_factory.getbasetemp()
+    if worker_id != "master":
+        shared = shared.parent
+    folder = shared / "fence"
+    with FileLock(f"{folder}.lock"):
+        if not (folder / "trained").exists():
+            result = translator("train", "--config", write_small_recipe(folder))
+            assert result.code == 0, result.err
+            (folder / "trained").touch()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def small_run(small: Path) -> Path:
+    """The run folder of the small model; to be read only."""
+    return small / "runs" / "small"
+
+
+@pytest.fixture
+def small_copy(small: Path, tmp_path: Path) -> Path:
+    """A copy of the small run, which a test may damage or continue."""
+    copy = tmp_path / "run"
+    shutil.copytree(small / "runs" / "small", copy, symlinks=True)
+    return copy

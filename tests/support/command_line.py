@@ -1,0 +1,70 @@
+"""The command line as its users have it: the console script, in this process or in one of its own."""
+
+import io
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from unittest.mock import patch
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a command has left behind."""
+
+    code: int  # exit code
+    out: str  # standard output
+    err: str  # standard error
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of standard output."""
+        return self.out.splitlines()
+
+
+def translator(*arguments: str | Path, stdin: str | bytes = "") -> Finished:
+    """Run `translator` with `arguments` in this process, which has imported torch already.
+
+    A command that `stdin` feeds reads it to its end. Anything but an exit code, such as a traceback, is raised.
+    """
+    (script,) = entry_points(group="console_scripts", name="translator")
+    main = script.load()
+    typed = tempfile.TemporaryFile()  # noqa: SIM115 - a stream with a number, as a real standard input has
+    typed.write(stdin.encode() if isinstance(stdin, str) else stdin)
+    typed.seek(0)
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    read = io.TextIOWrapper(typed, encoding="utf-8")
+    with read, redirect_stdout(out), redirect_stderr(err), patch.object(sys, "stdin", read):
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as end:  # argparse ends --help and wrong arguments so
+            code = end.code if isinstance(end.code, int) else 1
+    return Finished(code=code, out=_written(out), err=_written(err))
+
+
+def _written(stream: io.TextIOWrapper) -> str:
+    """Return what was written to a stream, as a reader of a pipe sees it."""
+    buffer = stream.buffer
+    assert isinstance(buffer, io.BytesIO)
+    return buffer.getvalue().decode("utf-8")
+
+
+def start_translator(
+    *arguments: str | Path, environment: Mapping[str, str] | None = None, folder: Path | None = None
+) -> subprocess.Popen[str]:
+    """Start `translator` in a process of its own, to be killed, stopped or asked over the network."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "translator", *map(str, arguments)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env=environment,
+        cwd=folder,
+    )
