@@ -23,7 +23,7 @@ SHORT = (
 def train_short(run: Path, *settings: str, allow_changed: bool = False) -> Finished:
     """Train the short run in the folder `run`, which is beside the recipe that `write_small_recipe` wrote."""
     recipe = run.parent / "small.yaml"
-    arguments = ["train", "--config", recipe, "--set", f"run.directory={run}", *SHORT, *settings]
+    arguments: list[str | Path] = ["train", "--config", recipe, "--set", f"run.directory={run}", *SHORT, *settings]
     if allow_changed:
         arguments.append("--allow-changed")
     return translator(*arguments)
