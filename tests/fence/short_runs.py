@@ -6,6 +6,7 @@ from tests.support.command_line import Finished, translator
 
 SHORT = (
     "corpus.split={validation: 0, test: 0}",
+    "batching.tokens_per_batch=1280",
     "model.d_model=16",
     "model.heads=2",
     "model.feed_forward=32",
@@ -17,7 +18,7 @@ SHORT = (
     "training.max_steps=8",
     "training.log_every=2",
 )
-"""What makes a run of the small recipe short: 8 updates, with a checkpoint after 4; an epoch has 7."""
+"""What makes a run of the small recipe short: 8 updates, with a checkpoint after 4; an epoch has 6."""
 
 
 def train_short(run: Path, *settings: str, allow_changed: bool = False) -> Finished:

@@ -1,5 +1,6 @@
 """A run that is stopped, killed or changed goes on with the same command, as if nothing had happened."""
 
+import json
 import os
 import shutil
 import signal
@@ -50,6 +51,14 @@ def last_rename(operations: Operations) -> int:
     return max(number for number, (name, _) in enumerate(operations, start=1) if name in ("rename", "replace"))
 
 
+def number_of_report(step: int, run: Path) -> int:
+    """Return the number of the operation, from 1, that writes the report of an update to the log of a run."""
+    log = (run / "log.txt").read_text(encoding="utf-8").splitlines()
+    records = [line for line in log if " INFO " in line or " WARNING " in line]
+    (report,) = [number for number, line in enumerate(records, start=1) if f" step {step}: loss" in line]
+    return 1 + report  # after the file is made
+
+
 def assert_goes_on_to_the_same_bits(run: Path, undisturbed: Path) -> None:
     resumed = train_short(run)
     assert resumed.code == 0, resumed.err
@@ -64,12 +73,12 @@ def test_a_stop_saves_the_run_and_the_same_command_goes_on_to_the_same_bits(
     folder: Path, undisturbed: Path, kind: Kind, code: int
 ) -> None:
     run = folder / kind
-    with Faults(run / "checkpoints", at=1, kind=kind):
-        stopped = train_short(run, "training.save_in_background=false")
+    with Faults(run / "log.txt", at=number_of_report(6, undisturbed), kind=kind):
+        stopped = train_short(run)
     assert stopped.code == code
-    assert "stopped at step 4, which is saved in" in stopped.err
+    assert "stopped at step 6, which is saved in" in stopped.err
     assert "the same command resumes there" in stopped.err
-    assert steps(run) == [4]
+    assert steps(run) == [4, 6]
     assert_goes_on_to_the_same_bits(run, undisturbed)
 
 
@@ -90,6 +99,22 @@ def test_a_run_that_was_killed_during_a_save_goes_on_to_the_same_bits(
     assert os.WTERMSIG(status) == signal.SIGKILL
     assert 4 in steps(run)
     assert_goes_on_to_the_same_bits(run, undisturbed)
+
+
+def test_a_damaged_checkpoint_is_set_aside_and_the_run_goes_on_from_the_one_before_it(
+    folder: Path, undisturbed: Path
+) -> None:
+    run = shutil.copytree(undisturbed, folder / "damaged", symlinks=True)
+    file = run / "checkpoints" / "step-000008" / "model.safetensors"
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+
+    resumed = train_short(run)
+    assert resumed.code == 0
+    assert "resuming from" in resumed.err and "step-000004" in resumed.err
+    assert "model.safetensors does not match its checksum" in resumed.err
+    assert weights(run) == weights(undisturbed)
 
 
 def test_a_longer_run_goes_on_where_the_shorter_one_ended(folder: Path, undisturbed: Path) -> None:
@@ -114,12 +139,15 @@ def test_a_change_of_the_network_is_refused_with_and_without_permission(undistur
         assert "an existing run cannot change these:\n  model.d_model: 16 → 32" in refused.err
 
 
-def test_where_the_batches_change_the_epoch_begins_again(folder: Path, undisturbed: Path) -> None:
-    run = shutil.copytree(undisturbed, folder / "other-batches", symlinks=True)
-    settings = ("training.max_steps=9", "batching.tokens_per_batch=512")
+def test_where_the_batches_change_the_epoch_begins_again(folder: Path) -> None:
+    run = folder / "other-batches"
+    assert train_short(run, "training.max_steps=3").code == 0
+    settings = ("training.max_steps=4", "batching.tokens_per_batch=512")
     changed = train_short(run, *settings, allow_changed=True)
     assert changed.code == 0
     assert "the epoch restarts: its batches differ" in changed.err
+    state = json.loads((run / "checkpoints" / "last" / "state.json").read_text(encoding="utf-8"))["state"]
+    assert state["position"] == {"epoch": 0, "row": 512 // 64}, "one update into the epoch"
 
 
 def test_a_run_does_not_go_on_with_another_text(folder: Path, undisturbed: Path) -> None:
