@@ -98,6 +98,9 @@ def test_a_run_that_was_killed_during_a_save_goes_on_to_the_same_bits(
     assert os.WIFSIGNALED(status)
     assert os.WTERMSIG(status) == signal.SIGKILL
     assert 4 in steps(run)
+    for step in steps(run):  # a checkpoint appears whole or not at all
+        files = {file.name for file in (run / "checkpoints" / f"step-{step:06d}").iterdir()}
+        assert files == {"model.safetensors", "optimizer.safetensors", "state.json"}
     assert_goes_on_to_the_same_bits(run, undisturbed)
 
 
