@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from translator.config.resuming import NO_CHANGES, batch_order, compare_settings, fingerprint_of, refusal
+from translator.config.resuming import NO_CHANGES, batch_settings, compare_settings, refusal
 
 HERE = Path("runs/here")
 COSINE = "training.schedule=cosine"
@@ -32,7 +32,7 @@ LONGER = "training.max_steps=99"
 )
 def test_a_change_is_accepted_or_refused_as_declared(tiny: Any, override: str, kind: str, moves_batches: bool) -> None:
     old, new = tiny(), tiny(override)
-    assert (batch_order(old) != batch_order(new)) == moves_batches
+    assert (batch_settings(old) != batch_settings(new)) == moves_batches
     changes = compare_settings(old, new)
     assert kind in [change.effect.kind for change in changes]
     assert (refusal(changes, HERE, allow_changed=False) is None) == (kind == "harmless")
@@ -108,19 +108,9 @@ def test_refusal_lists_every_change_and_says_what_to_do(tiny: Any) -> None:
     ]
 
 
-def fingerprint(**filters: object) -> str:
-    return fingerprint_of({"sources": [filters], "filters": filters})
-
-
-def test_a_key_that_is_off_does_not_change_the_fingerprint() -> None:
-    base = fingerprint(max_words=9)
-    assert fingerprint(max_words=9, new_rule=False) == base
-    assert fingerprint(new_limit=None, max_words=9) == base
-
-
-def test_a_key_that_is_on_changes_the_fingerprint() -> None:
-    """Also with a value that Python takes for false."""
-    fingerprints = {fingerprint(max_words=9)}
-    for value in (True, 0, ""):
-        fingerprints.add(fingerprint(max_words=9, new_rule=value))
-    assert len(fingerprints) == 4
+def test_settings_that_are_off_are_among_those_of_the_batches(tiny: Any) -> None:
+    values = batch_settings(tiny())
+    assert values["run.seed"] == 1
+    assert values["subword.sampling"] == 0.0
+    assert values["training.augmentation.typos"] == 0.0
+    assert "training.learning_rate" not in values

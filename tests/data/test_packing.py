@@ -58,7 +58,7 @@ def test_the_plan_depends_only_on_the_generator() -> None:
 
 
 def test_the_rows_of_given_lengths_never_change() -> None:
-    # Resuming a run after an upgrade needs the very same rows; a change here must be on purpose.
+    # Resuming a run after an upgrade needs the very same rows; other rows need another PLAN_VERSION.
     source = np.array([3, 3, 4, 9, 9, 10, 3, 4, 10, 20])
     target = np.array([3, 4, 4, 9, 10, 10, 3, 4, 9, 20])
     assert [row.tolist() for row in plan_of(source, target, row_length=20)] == [[9], [4, 6, 2, 0], [5, 8], [7, 3, 1]]

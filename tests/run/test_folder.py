@@ -7,9 +7,10 @@ import pytest
 
 from translator.cli import main
 from translator.config import Config
-from translator.config.resuming import NO_CHANGES, fingerprint_of
+from translator.config.resuming import NO_CHANGES
 from translator.errors import ConfigError, RunError
 from translator.run.folder import RunFolder
+from translator.run.storage import sha256_of_json
 
 
 def begun(config: Config) -> RunFolder:
@@ -133,9 +134,9 @@ def test_a_run_that_could_not_be_opened_again_is_refused_at_the_start(
 def test_the_fingerprint_depends_on_values_and_not_on_their_order() -> None:
     # The value is fixed: computing it differently would orphan all data that is already prepared.
     expected = "cd61dace9285d480fd374562e3792427"
-    assert fingerprint_of({"b": [1, "کتاب"], "a": 0}).startswith(expected)
-    assert fingerprint_of({"a": 0, "b": [1, "کتاب"]}).startswith(expected)
-    assert fingerprint_of({"a": 0, "b": [2, "کتاب"]}) != fingerprint_of({"a": 0, "b": [1, "کتاب"]})
+    assert sha256_of_json({"b": [1, "کتاب"], "a": 0}).startswith(expected)
+    assert sha256_of_json({"a": 0, "b": [1, "کتاب"]}).startswith(expected)
+    assert sha256_of_json({"a": 0, "b": [2, "کتاب"]}) != sha256_of_json({"a": 0, "b": [1, "کتاب"]})
 
 
 def test_a_run_of_an_earlier_version_is_refused_with_one_message(tiny: Any) -> None:

@@ -4,6 +4,8 @@ with Faults(folder) as counted:                     count, and fail nowhere
     save()
 with Faults(folder, at=3, kind="kill"):             die at the third operation inside `folder`
     save()
+
+It knows only Python's and safetensors' ways to write a file, and nothing of the program that writes.
 """
 
 import builtins
@@ -15,12 +17,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NoReturn, Self
 
+import safetensors.torch
 from safetensors import SafetensorError
 
-from translator.checkpoint import files
-
-Kind = Literal["full", "kill", "sigkill"]
-"""The disk is full; the process dies, played in this process; the process dies."""
+Kind = Literal["full", "kill", "sigkill", "sigint", "sigterm"]
+"""The disk is full; the process dies, played in this process; the process dies; it is asked to stop and goes on."""
+_REQUESTS = {"sigint": signal.SIGINT, "sigterm": signal.SIGTERM}
 
 
 class Killed(BaseException):
@@ -49,7 +51,7 @@ class Faults:
         self._patch(os, "open", self._on_os_open)
         self._patch(io, "open", self._on_open)
         self._patch(builtins, "open", self._on_open)
-        self._patch(files, "save_file", self._on_save_file)
+        self._patch(safetensors.torch, "serialize_file", self._on_serialize_file)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -82,7 +84,12 @@ class Faults:
         if self._dead:
             raise Killed
         self.operations.append((name, path))
-        return len(self.operations) == self._at
+        if len(self.operations) != self._at:
+            return False
+        if self._kind in _REQUESTS:
+            os.kill(os.getpid(), _REQUESTS[self._kind])
+            return False
+        return True
 
     def _fail(self) -> NoReturn:
         if self._kind == "sigkill":
@@ -142,8 +149,8 @@ class Faults:
 
         return write
 
-    def _on_save_file(self, name: str, original: Callable[..., None]) -> Callable[..., None]:
-        def save(tensors: Any, filename: Path, *arguments: Any, **options: Any) -> None:
+    def _on_serialize_file(self, name: str, original: Callable[..., None]) -> Callable[..., None]:
+        def save(tensors: Any, filename: Path | str, *arguments: Any, **options: Any) -> None:
             path = self._inside(filename)
             if path is None:
                 original(tensors, filename, *arguments, **options)

@@ -155,6 +155,19 @@ def test_the_epoch_restarts_on_resume_if_its_batches_changed(
     assert third_start.state.position == DataPosition(epoch=2, row=1), "the new place is one among the new batches"
 
 
+def test_the_epoch_restarts_on_resume_if_the_plan_has_another_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_of(tmp_path)
+    run.step()
+    run.state.position = DataPosition(epoch=2, row=3)
+    run.save()
+    monkeypatch.setattr("translator.training.checkpointing.PLAN_VERSION", 0)
+    again = SmallRun(tmp_path)
+    again.restore()
+    assert again.state.position == DataPosition(epoch=2, row=0)
+
+
 def test_resume_refuses_changed_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_of(tmp_path, None)
     again = SmallRun(tmp_path)

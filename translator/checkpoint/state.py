@@ -53,7 +53,7 @@ class CheckpointState:
     subword: dict[str, str]  # SHA-256 of each subword model by file name
     data: str = ""  # fingerprint of the prepared data, with subword sampling and augmentation
     tokens: str = ""  # fingerprint of the prepared data without them
-    batch_order: str = ""  # fingerprint of the settings for which `position` is valid
+    batch_order: str = ""  # fingerprint of the settings and the version of the plan for which `position` is valid
     normalizer: str = ""  # hash of the normalizer's rules; an earlier version wrote only their version
     normalizer_version: WholeNumber = NORMALIZER_VERSION
     normalization: dict[str, bool | str] = field(default_factory=dict)  # `corpus.normalization` of the configuration

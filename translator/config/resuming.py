@@ -1,10 +1,8 @@
 """Which settings must agree: those of a run and of its resumption, and those of the ranks of one training."""
 
-import hashlib
 import json
 import shlex
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -110,31 +108,10 @@ def _effect(key: str, new: Config) -> Effect:
     return EFFECTS[".".join(without_indices)]
 
 
-def fingerprint_of(made_from: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of JSON values as 64 hexadecimal digits; the order of keys has no effect.
-
-    Keys that are null or false are ignored, so a new key that is off by default keeps old fingerprints valid.
-    """
-    text = json.dumps(_switched_on(made_from), sort_keys=True)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
-
-
-def _switched_on(value: Any) -> Any:
-    """Return JSON values without keys that are null or false, at every depth."""
-    if isinstance(value, Mapping):
-        return {key: _switched_on(child) for key, child in value.items() if child is not None and child is not False}
-    if isinstance(value, list | tuple):
-        return [_switched_on(child) for child in value]
-    return value
-
-
-def batch_order(config: Config) -> str:
-    """Return a fingerprint of the settings that determine the batches of an epoch, for the same data."""
-    values = {}
-    for key, value in flatten(settings(config)).items():
-        if value and _effect(key, config) is Effect.BATCHES:
-            values[key] = value
-    return fingerprint_of(values)
+def batch_settings(config: Config) -> dict[str, Any]:
+    """Return the settings that determine the batches of an epoch, for the same data, by dotted key."""
+    values = flatten(settings(config))
+    return {key: value for key, value in values.items() if _effect(key, config) is Effect.BATCHES}
 
 
 def flatten(value: Any, prefix: str = "") -> dict[str, Any]:

@@ -8,11 +8,11 @@ import ftfy
 
 from translator.config import CorpusConfig, SourceConfig
 from translator.config.paths import present_path
-from translator.config.resuming import fingerprint_of
 from translator.corpus.file_forms import form_of
 from translator.corpus.file_hashes import FileHashes
 from translator.corpus.normalizer_rules import NormalizerRules
 from translator.corpus.sources import source_files
+from translator.run.storage import sha256_of_json
 
 PREPARE_VERSION: Final = 3  # raised when the same settings give different text
 
@@ -38,7 +38,7 @@ def corpus_fingerprint(
         "normalizer": rules.sha256,
         "versions": [PREPARE_VERSION, ftfy.__version__, unicodedata.unidata_version],
     }
-    return fingerprint_of(made_from)
+    return sha256_of_json(made_from)
 
 
 def _described(source: SourceConfig, file_hashes: Sequence[str]) -> dict[str, Any]:

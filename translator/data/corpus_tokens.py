@@ -8,13 +8,13 @@ from typing import Final, Literal
 
 from tqdm import tqdm
 
-from translator.config.resuming import fingerprint_of
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.data.token_store import FORMAT, DamagedStoreError, PairStore, TokenWriter
 from translator.errors import StorageError
 from translator.run.logging import LOGGER, progress_bar
 from translator.run.prepared_folder import DIGITS_IN_NAME, prepared_folder
+from translator.run.storage import sha256_of_json
 from translator.run.work_folders import new_folder
 from translator.run.workers import map_in_order
 from translator.subword import SubwordPair
@@ -79,11 +79,10 @@ def _fingerprint(corpus: PreparedCorpus, subword: SubwordPair, normalizer: Norma
         "subword": subword.sha256,
         "normalization": normalizer.config.model_dump(mode="json"),
         "normalizer": normalizer.rules.sha256,
+        "sides": corpus.sides,
         "placeholders": PLACEHOLDERS_VERSION if subword.source.placeholders else None,
     }
-    if corpus.sides[0] == "fa":
-        origin["direction"] = "fa-en"
-    return fingerprint_of(origin)[:DIGITS_IN_NAME]
+    return sha256_of_json(origin)[:DIGITS_IN_NAME]
 
 
 def _open_splits(corpus: PreparedCorpus, folder: Path, verify: bool) -> dict[StoredSplit, PairStore]:

@@ -17,7 +17,6 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from translator.config.resuming import fingerprint_of
 from translator.config.training_section import AugmentationConfig
 from translator.corpus.prepared_corpus import PreparedCorpus, TextBlock
 from translator.data.augmentation import Augmentation, SidePair
@@ -26,6 +25,7 @@ from translator.data.mixture import Numbers
 from translator.data.token_store import TokenWriter
 from translator.run.logging import LOGGER
 from translator.run.prepared_folder import DIGITS_IN_NAME
+from translator.run.storage import sha256_of_json
 from translator.run.workers import map_in_order
 from translator.subword import SubwordPair
 from translator.subword.flat_rows import FlatRows
@@ -120,7 +120,7 @@ class EpochSampler:
             "version": _VERSION,
             "augmentation": self.augmentation.model_dump(),
         }
-        return fingerprint_of(origin)[:DIGITS_IN_NAME]
+        return sha256_of_json(origin)[:DIGITS_IN_NAME]
 
     def sample(self, epochs: Iterable[tuple[int, EpochDraws]], processes: int) -> SampledBlocks:
         """Yield the sampled blocks of all `epochs` (numbers from 0), which do not depend on the number of `processes`.

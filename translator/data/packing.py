@@ -5,8 +5,9 @@ go into the first open row with room on both sides (first fit, over a small numb
 random sample of all lengths, every batch has the same shape, and about 97% of the positions of the fuller side are
 tokens. On documents, this is known as sequence packing (Raffel et al. 2020 §3.1.3; Krell et al. 2021).
 
-The plan of an epoch is a pure function of the lengths, the seed and the epoch. It is made in one pass over the pairs,
-and can be written to files as it is made, so that its memory does not grow with the corpus.
+The plan of an epoch is a pure function of the lengths, the seed and the epoch. Other rows for the same values need
+another `training_batches.PLAN_VERSION`. The plan is made in one pass over the pairs, and can be written to files as it
+is made, so that its memory does not grow with the corpus.
 """
 
 import itertools

@@ -45,6 +45,8 @@ from translator.data.packing import RowBlock, RowPlan, plan_rows
 from translator.data.token_store import PairStore
 from translator.run.work_folders import work_folder
 
+PLAN_VERSION: Final = 1
+"""Raised when the same text, settings and seed give other batches: other draws, other rows, or another order."""
 EPOCH_FOLDER: Final = "epoch"
 """Names the work folder for the files of the epochs, in the folder of prepared data."""
 _DRAWS_FILE: Final = "draws"

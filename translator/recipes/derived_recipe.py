@@ -7,12 +7,11 @@ from typing import Any
 
 from translator.config import Config, SourceConfig
 from translator.config.loading import config_of
-from translator.config.resuming import fingerprint_of
 from translator.config.writing import resolved_yaml, settings
 from translator.errors import ConfigError, InputError
 from translator.recipes.settings import put_settings
 from translator.run.folder import RunFolder
-from translator.run.storage import storage_errors, write_text
+from translator.run.storage import sha256_of_json, storage_errors, write_text
 
 
 def derived_folder(output: str, parent: RunFolder) -> Path:
@@ -84,7 +83,7 @@ def write_derived(parent: RunFolder, file: Path, config: Config) -> str:
 
     Raises ConfigError: `file` exists, and was made with other settings or by somebody else.
     """
-    made_of = f"# {fingerprint_of(config.model_dump(mode='json'))[:12]}: made from the run {parent.path}"
+    made_of = f"# {sha256_of_json(config.model_dump(mode='json'))[:12]}: made from the run {parent.path}"
     if file.exists():
         with storage_errors(file, "read"):
             first_line = file.read_bytes().partition(b"\n")[0].decode("utf-8", "replace")

@@ -11,11 +11,10 @@ import sentencepiece
 from tqdm import tqdm
 
 from translator.config import SubwordConfig
-from translator.config.resuming import fingerprint_of
 from translator.run.folder import RunFolder
 from translator.run.logging import progress_bar
 from translator.run.prepared_folder import prepared_folder
-from translator.run.storage import write_bytes, write_json
+from translator.run.storage import sha256_of_json, write_bytes, write_json
 from translator.run.work_folders import new_folder
 from translator.run.workers import map_in_order
 from translator.subword.files import RECORD_FILE, WORDS_FILE, read_file
@@ -63,7 +62,7 @@ def prepare_subword(
     if config.models_from is not None:
         parent = RunFolder.open(config.models_from).subword_folder
     made_from = _made_from(config, corpus, parent)
-    folder = prepared_folder(prepared_directory, "subword", fingerprint_of(made_from))
+    folder = prepared_folder(prepared_directory, "subword", sha256_of_json(made_from))
     if not folder.exists():
         with new_folder(folder) as unfinished_folder:
             texts = training_texts(config, corpus) if parent is None else []
@@ -84,20 +83,18 @@ def _made_from(config: SubwordConfig, corpus: "PreparedCorpus", parent: Path | N
     settings: dict[str, Any]
     if parent is not None:
         words = Counter(read_word_counts(parent / WORDS_FILE))
-        settings = {"models": SubwordPair.load(parent).sha256, "words": fingerprint_of(words)}
+        settings = {"models": SubwordPair.load(parent).sha256, "words": sha256_of_json(words)}
     else:
         settings = config.model_dump(mode="json", exclude={"sampling", "case", "models_from"})
         settings["byte_fallback"] = uses_byte_fallback(config)
         settings["fold"] = config.folds_case and source_language == "en"
-    made_from: dict[str, Any] = {
+    return {
         "format": _FORMAT,
         "sentencepiece": sentencepiece.__version__,
         "corpus": corpus.fingerprint,
+        "sides": corpus.sides,
         "settings": settings,
     }
-    if source_language == "fa":
-        made_from["direction"] = "fa-en"
-    return made_from
 
 
 def _copy_models(parent: Path, folder: Path) -> dict[str, str]:

@@ -16,14 +16,15 @@ from translator.checkpoint.recovery import newest_whole, repair
 from translator.checkpoint.retention import mark_best, ranked_steps, remove_old_checkpoints
 from translator.checkpoint.state import CheckpointState, check_normalizer, step_folder
 from translator.config import Config
-from translator.config.resuming import EFFECTS, batch_order
+from translator.config.resuming import EFFECTS, batch_settings
 from translator.data import DataHandler, DataPosition
+from translator.data.training_batches import PLAN_VERSION
 from translator.errors import CheckpointError, RunError
 from translator.model import Transformer
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
 from translator.run.records import RecordError, read_whole_record
-from translator.run.storage import storage_errors
+from translator.run.storage import sha256_of_json, storage_errors
 from translator.run.work_folders import restore_folders
 from translator.training.moving_average import MovingAverage
 from translator.training.optimizer import ModelOptimizer
@@ -144,7 +145,7 @@ class TrainingState:
 
         # 3. In other batches, a position within the epoch has no meaning.
         same_data = state.data == self.data.fingerprint
-        same_batches = same_data and state.batch_order == batch_order(self.config)
+        same_batches = same_data and state.batch_order == self._batch_order()
         if not same_batches:
             self.position = DataPosition(self.position.epoch, 0)
 
@@ -156,6 +157,10 @@ class TrainingState:
                 LOGGER.info("the epoch restarts: its batches differ from those before that checkpoint")
         return True
 
+    def _batch_order(self) -> str:
+        """Return the fingerprint of all that determines the batches of an epoch, for the same data."""
+        return sha256_of_json({"plan": PLAN_VERSION, **batch_settings(self.config)})
+
     def _check_text(self, state: CheckpointState, path: Path) -> None:
         """Raise RunError if corpus or subword models differ; sampled segmentation and augmentation may differ."""
         same_data = state.data == self.data.fingerprint
@@ -163,7 +168,8 @@ class TrainingState:
         if not same_text or state.subword != self.data.subword.sha256:
             raise RunError(
                 f"the corpus or its preparation has changed since {path} was written, so the run cannot resume from "
-                "it; restore the corpus files, or train into another folder (run.directory=runs/OTHER)"
+                "it; restore the corpus files and the version of translator (see run.json), or train into another "
+                "folder (run.directory=runs/OTHER)"
             )
 
     def _check_model(self, state: CheckpointState, path: Path) -> None:
@@ -209,7 +215,7 @@ class TrainingState:
             subword=self.data.subword.sha256,
             data=self.data.fingerprint,
             tokens=self.data.token_fingerprint,
-            batch_order=batch_order(self.config),
+            batch_order=self._batch_order(),
             normalizer=self.data.normalizer.rules.sha256,
             normalizer_version=self.data.normalizer.rules.version,
             normalization=self.config.corpus.normalization.model_dump(mode="json"),
