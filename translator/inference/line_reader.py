@@ -9,6 +9,7 @@ from typing import NamedTuple
 from translator.corpus.column_texts import column_texts
 from translator.corpus.compression import read_blocks
 from translator.corpus.encoding import encoding_advice, first_invalid_byte, is_utf8, refuse_other_encoding
+from translator.corpus.file_forms import refuse_unread_form
 from translator.corpus.lines import whole_lines
 from translator.errors import InputError
 from translator.run.storage import storage_errors
@@ -52,7 +53,7 @@ def read_lines(
 
     Raises:
         InputError: a line exceeds `LONGEST_LINE` or, if `strict`, is not UTF-8; all lines before it have been yielded.
-        CorpusError: the file is damaged, is no text, or is in another encoding.
+        CorpusError: the file is damaged, is no plain text, or is in another encoding.
         StorageError: the input cannot be read.
     """
     if column is not None:
@@ -62,14 +63,19 @@ def read_lines(
     # A file on disk may be compressed; what arrives at a descriptor is plain text.
     if isinstance(source, Path):
         label = str(source)
+        name = source.name
+        refuse_unread_form(label, name, b"")
         blocks = read_blocks(source, size=pace.bytes)
     else:
         label = "the input"
+        name = ""
         blocks = _arriving_blocks(source, pace.bytes)
     line_number = 1
     chunk_size = pace.at_first
     all_ascii = True
     for data in whole_lines(blocks, label, LONGEST_LINE):
+        if line_number == 1:
+            refuse_unread_form(label, name, data)
         # The first characters beyond ASCII show whether the text is UTF-8.
         if all_ascii and not strict and (not data.isascii() or b"\0" in data):
             refuse_other_encoding(data, label)
