@@ -38,7 +38,12 @@ class Chunk(NamedTuple):
 
 
 def read_lines(
-    source: int | Path, strict: bool = False, pace: Pace = PIPE, column: str | None = None
+    source: int | Path,
+    strict: bool = False,
+    pace: Pace = PIPE,
+    column: str | None = None,
+    *,
+    paragraphs: bool = False,
 ) -> Iterator[Chunk]:
     r"""Yield the lines of a file, or of a descriptor as they arrive; a file on disk gives the same chunks each time.
 
@@ -50,12 +55,19 @@ def read_lines(
         strict: refuse a line that is not UTF-8, instead of putting U+FFFD for its invalid bytes.
         pace: how many lines and bytes a chunk has.
         column: name or number, for a table or JSON Lines on disk; each row gives one line (see `column_texts`).
+        paragraphs: join consecutive lines, up to a blank one, with spaces into one line; blank lines stay.
 
     Raises:
         InputError: a line exceeds `LONGEST_LINE` or, if `strict`, is not UTF-8; all lines before it have been yielded.
         CorpusError: the file is damaged, is no plain text, or is in another encoding.
         StorageError: the input cannot be read.
     """
+    chunks = _chunks(source, strict, pace, column)
+    return _joined_paragraphs(chunks) if paragraphs else chunks
+
+
+def _chunks(source: int | Path, strict: bool, pace: Pace, column: str | None) -> Iterator[Chunk]:
+    """Yield the lines of a file or a descriptor; see `read_lines`."""
     if column is not None:
         assert isinstance(source, Path)
         yield from _chunks_of_column(source, column, pace.at_first)
@@ -100,6 +112,40 @@ def _chunks_of_column(file: Path, column: str, chunk_size: int) -> Iterator[Chun
             texts = []
     if texts:
         yield Chunk(first_line=first_line, texts=texts, invalid=[])
+
+
+def _joined_paragraphs(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """Yield `chunks` with the lines of each paragraph, up to a blank line, joined by spaces into one line.
+
+    The lines are numbered anew; `invalid` has the numbers in the input.
+
+    Raises InputError: a paragraph exceeds `LONGEST_LINE`.
+    """
+    first_line = 1
+    paragraph: list[str] = []  # the lines of one that has not ended
+    invalid: list[int] = []
+    for chunk in chunks:
+        invalid += chunk.invalid
+        texts: list[str] = []
+        for line in chunk.texts:
+            if line.strip():
+                paragraph.append(line.strip() if paragraph else line.rstrip())
+                continue
+            if paragraph:
+                texts.append(" ".join(paragraph))
+            texts.append("")
+            paragraph = []
+        if sum(map(len, paragraph)) > LONGEST_LINE:
+            raise InputError(
+                f"a paragraph before line {chunk.first_line + len(chunk.texts)} of the input is longer than "
+                f"{LONGEST_LINE >> 20} MiB; put a blank line between paragraphs, or leave out --paragraphs"
+            )
+        if texts:
+            yield Chunk(first_line=first_line, texts=texts, invalid=invalid)
+            first_line += len(texts)
+            invalid = []
+    if paragraph:
+        yield Chunk(first_line=first_line, texts=[" ".join(paragraph)], invalid=invalid)
 
 
 def joined_chunks(chunks: Iterable[Chunk], line_count: int) -> Iterator[Chunk]:
