@@ -104,6 +104,10 @@ def test_a_dash_that_touches_the_words_of_a_dialogue_stays(small_model: Translat
     assert small_model.translate(f"-{ROAD}") == f"-{ROAD_FA}"
 
 
+def test_the_number_of_a_list_item_may_touch_the_sentence(small_model: Translator) -> None:
+    assert small_model.translate(f"1.{BOOK}") == f"1.{BOOK_FA}"
+
+
 def test_emphasis_of_markdown_stays_around_its_sentence(small_model: Translator) -> None:
     assert small_model.translate(f"* **{BOOK}** {TREE}") == f"* **{BOOK_FA}** {TREE_FA}"
 

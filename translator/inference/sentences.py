@@ -144,16 +144,25 @@ def _white_space_between_sentences(text: str, *, lower_case: bool) -> Iterator[r
     word_start = 0
     last_word = ""  # that is no ornament
     for gap in _GAP.finditer(text):
+        # 1. Is there a word with a mark, perhaps with an emoji, a smiley or a footnote mark after it?
+        ends_in_letter = text[gap.start() - 1].isalpha()
         is_ornament = False
-        if not text[gap.start() - 1].isalpha() or text[word_start] in _SMILEY_STARTS:
+        if not ends_in_letter or text[word_start] in _SMILEY_STARTS:
             is_ornament = _ORNAMENTS.match(text, word_start, gap.start()) is not None
         if not is_ornament:
             last_word = text[word_start : gap.start()]
-        is_end = gap[0] != " " and ("\t" in gap[0] or LINE_BREAK.search(gap[0]) is not None)
-        may_end = is_ornament or not last_word[-1].isalpha()
-        if may_end and _is_item_number(text, sentence_start, gap.start()):
-            is_end = is_end and "\t" not in gap[0]
-        elif may_end and not is_end and _ORNAMENTS.match(text, gap.end()) is None:
+        may_end = is_ornament or not ends_in_letter
+
+        # 2. Does it end a sentence? A line break always does, and a tab but for one after the number of a list item.
+        if gap[0] != " " and LINE_BREAK.search(gap[0]):
+            is_end = True
+        elif may_end and _is_item_number(text, sentence_start, gap.start()):
+            is_end = False
+        elif "\t" in gap[0]:
+            is_end = True
+        elif not may_end or _ORNAMENTS.match(text, gap.end()):
+            is_end = False
+        else:
             is_end = _ends_sentence(last_word, text, gap.end(), lower_case=lower_case)
             is_end = is_end or (is_ornament and last_word != "" and _begins_with_first_word(text, gap.end()))
         word_start = gap.end()
@@ -178,7 +187,7 @@ def _ends_without_space(text: str, start: int, end: int, *, lower_case: bool) ->
     """Yield the places between `start` and `end` where a sentence ends and the next one begins without white space."""
     addresses: list[tuple[int, int]] | None = None
     for match in _MARK_WITHOUT_SPACE.finditer(text, start, end):
-        # The last word up to the mark; its start is enough to know an abbreviation.
+        # The word before the mark, as much of it as an abbreviation may have.
         words = text[max(start, match.start() - _LONGEST_ABBREVIATION) : match.start()].split()
         word = words[-1].lstrip(_OPENING)
         if not _may_meet(word, match["mark"], match["word"], lower_case=lower_case):

@@ -16,12 +16,17 @@ _CONTROLS: Final = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x9f\ufffd]")  # U+FF
 _MARKS_BEFORE: Final = re.compile(
     r"""(?:
         \s++
-        | >++                                                   # a quoted line of a mail
-        | (?:[-–—―*+•·▪◦●○■□▶►→✓]|\#{1,6}|\[[ xX✓]?\])(?=\s)     # a bullet, a heading, a box to tick
-        | [-–—](?=[A-Zآ-ی«“"])                                  # a speaker of a dialogue
-        | [(\[]?(?:\d{1,3}(?:\.\d{1,3})*|[ivx]{2,5}|[IVX]{2,5}|الف)[.)\]]++(?=\s)   # the number of a list item
+        # a quoted line of a mail
+        | >++
+        # a bullet, a heading, a box to tick
+        | (?:[-–—―*+•·▪◦●○■□▶►→✓]|\#{1,6}|\[[ xX✓]?\])(?=\s)
+        # a speaker of a dialogue
+        | [-–—](?=[A-Zآ-ی«“"])
+        # the number of a list item
+        | [(\[]?(?:\d{1,3}(?:\.\d{1,3})*|[ivx]{2,5}|[IVX]{2,5}|الف)[.)\]]++(?=\s|[A-Z][a-z]|[آ-ی])
         | \d{1,3}[-–](?=\s)
-        | [(\[]?[A-Za-zآ-ی][)\]]++(?=\s)                       # its letter; not an initial
+        # its letter; not an initial
+        | [(\[]?[A-Za-zآ-ی][)\]]++(?=\s)
         | [a-z]\.(?=\s+[^\W\d])
         | ORNAMENT(?=\s)
     )*+""".replace("ORNAMENT", ORNAMENT),
