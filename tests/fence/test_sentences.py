@@ -85,6 +85,15 @@ def test_an_emoji_without_a_mark_before_it_ends_a_sentence(small_model: Translat
     assert second == TREE_FA
 
 
+def test_a_tab_parts_texts_without_marks_and_stays(small_model: Translator) -> None:
+    assert small_model.translate(f"{BOOK[:-1]}\t{TREE}").split("\t")[1:] == [TREE_FA]
+
+
+def test_an_address_with_a_capital_after_a_full_stop_stays_whole(small_model: Translator) -> None:
+    address = "https://example.org/A.The"
+    assert address in small_model.translate(f"I see {address} in the room.")
+
+
 # --- marks before a sentence ---
 
 MARKS = "- ,– ,* ,• ,1. ,12. ,1.2. ,2) ,(3) ,a) ,iv. ,> ,>> ,# ,### ,- [ ] ,* [x] ,\t- ,    ,> 1. ,[2] ,😀 "
@@ -193,7 +202,7 @@ XLIFF = '<?xml version="1.0"?>\n<xliff version="1.2">\n</xliff>\n'
         ("film.txt", SUBTITLES, "subtitles"),
         ("film.vtt", "WEBVTT\n\n00:02.830 --> 00:05.560\nThe book is old.\n", "subtitles"),
         ("ui.po", '# made up\nmsgid ""\nmsgstr ""\n', "PO"),
-        ("ui.mo", "\xde\x12\x04\x95", "MO"),
+        ("ui.mo", "\xde\x12\x04\x95" + "\0" * 24, "MO"),
         ("ui.xlf", XLIFF, "XLIFF"),
         ("ui.xml", XLIFF, "XLIFF"),
         ("Localizable.strings", '"title" = "The book is old.";\n', ".strings"),
