@@ -316,11 +316,11 @@ def test_an_input_that_grows_by_whole_chunks_is_refused(source: Path, tmp_path: 
 def test_an_input_that_changes_while_it_is_hashed_is_refused_before_a_model_is_loaded(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def read_and_change(path: Path, *arguments: Any) -> Iterator[Chunk]:
-        yield from read_lines(path, *arguments)
+    def read_and_change(path: Path, *arguments: Any, **options: Any) -> Iterator[Chunk]:
+        yield from read_lines(path, *arguments, **options)
         rewrite_the_last_line(source)
 
-    monkeypatch.setattr("translator.inference.file_translation.read_lines", read_and_change)
+    monkeypatch.setattr("translator.inference.line_translation.read_lines", read_and_change)
     monkeypatch.setattr("translator.inference.file_translation.check_source", lambda *_: None)
     with pytest.raises(InputError, match=r"source\.txt changed during its translation"):
         translate_file(Work(pytest.fail, OutputForm()), source, tmp_path / "out")

@@ -13,6 +13,7 @@ from translator.inference.latin_words import with_source_spelling
 from translator.inference.output_text import without_second_ending
 from translator.inference.sentences import split_sentences
 from translator.inference.translation import Translation
+from translator.inference.untranslated import cut_marks
 from translator.subword.placeholders import PLACEHOLDERS, cut_out, put_back
 from translator.subword.spelling import FREQUENT, SpellingCorrector
 
@@ -24,13 +25,14 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "put_back": lambda text: put_back(text, {PLACEHOLDERS[0]: "1"}),
     "spelling": SpellingCorrector({"word": FREQUENT}),
     "sentences": split_sentences,
+    "marks": cut_marks,
     "latin words": lambda text: with_source_spelling(f"سلام {text}", "Berlin"),
     "second ending": lambda text: without_second_ending(f"{text}a", "a"),
 }
 
 
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
-@pytest.mark.parametrize("unit", ["a", " ", ".", "a.", '("', "`"])
+@pytest.mark.parametrize("unit", ["a", " ", ".", "a.", '("', "`", ".The", ". :)", "[1]", "- 1. "])
 def test_a_long_repeated_unit_takes_linear_time(function: Callable[[str], object], unit: str) -> None:
     text = unit * (100_000 // len(unit))
     before = time.process_time()

@@ -54,6 +54,7 @@ _HOSTS: Final = "host name that requests may use, in addition to localhost; repe
         "text file to translate, line by line, in UTF-8, or in UTF-16 with a byte order mark; may be .gz, .xz or .zst",
     ),
     option("--column NAME", "with --input of a CSV, TSV or JSON Lines file: the column to translate, or its number"),
+    option("--paragraphs", "join the lines of each paragraph, up to a blank line, into one line", action="store_true"),
     option("--output FILE", "with --input: file for the translations, replaced atomically; resumes after a stop"),
     option("--format", "output format (default: text)", choices=("text", "tsv", "jsonl"), default="text"),
     option("--n-best K", "number of translations of each text, best first (default: 1)", type=int, default=1),
@@ -81,7 +82,7 @@ def _translate(options: argparse.Namespace, stop: StopRequest) -> None:
         overrides.append(f"search.processes={options.processes}")
     runs = tuple(chosen_runs(options.runs))
     load = partial(load_model, runs, options.engine, options.checkpoint, options.device, tuple(overrides))
-    work = Work(load, form, options.strict, options.column)
+    work = Work(load, form, options.strict, options.column, options.paragraphs)
 
     # From file to file: the worker processes load the model.
     if options.output is not None:
@@ -114,6 +115,8 @@ def _check_input(options: argparse.Namespace) -> None:
         raise InputError("--output needs --input FILE; without it, redirect: translator translate ... > FILE")
     if options.column is not None and options.input is None:
         raise InputError("--column needs --input FILE, a CSV, TSV or JSON Lines file")
+    if options.paragraphs and (options.text or options.column is not None):
+        raise InputError("--paragraphs joins the lines of plain text, of --input or standard input; leave it out")
     if options.input is not None:
         source = Path(options.input)
         if options.column is not None and source.exists() and not source.is_file():

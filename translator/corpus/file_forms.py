@@ -1,8 +1,10 @@
-"""Forms of the files that hold both sides of a corpus, as their names tell them."""
+"""Forms of the files that hold both sides of a corpus, as their names tell them, and of files that are not read."""
 
 import re
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
+
+from translator.errors import CorpusError
 
 _PACKED: Final = re.compile(r"\.(gz|xz|zst)$", re.IGNORECASE)
 
@@ -45,3 +47,67 @@ def form_of(name: str) -> Form | None:
         if base.endswith(suffix):
             return form
     return None
+
+
+# --- files whose text stands between lines for programs ---
+
+
+class UnreadForm(NamedTuple):
+    """A form of files whose texts stand among keys, times or tags that must stay as they are."""
+
+    kind: str
+    suffixes: tuple[str, ...]
+    start: re.Pattern[bytes]  # how such a file begins
+    to_csv: str  # commands that write its texts as a table with the column `source`
+
+
+_NOTHING: Final = re.compile(b"(?!)")
+_UNREAD_FORMS: Final = (
+    UnreadForm(
+        kind="a file of subtitles",
+        suffixes=(".srt", ".vtt", ".ass", ".ssa"),
+        start=re.compile(rb"\s*(?:WEBVTT\b|\[Script Info\]|\d+\s*?\n\d+:\d\d:\d\d[.,]\d+ +-->)"),
+        to_csv="sub2po FILE texts.po; po2csv texts.po texts.csv",
+    ),
+    UnreadForm(
+        kind="a file of messages of a program (PO)",
+        suffixes=(".po", ".pot"),
+        start=re.compile(rb"(?:#[^\n]*\n|\s)*+msg(?:id|ctxt) \""),
+        to_csv="po2csv FILE texts.csv",
+    ),
+    UnreadForm(
+        kind="a file of messages of a program (MO)",
+        suffixes=(".mo",),
+        start=re.compile(rb"\xde\x12\x04\x95|\x95\x04\x12\xde"),
+        to_csv="msgunfmt FILE > texts.po; po2csv texts.po texts.csv",
+    ),
+    UnreadForm(
+        kind="a file of messages of a program (XLIFF)",
+        suffixes=(".xlf", ".xliff"),
+        start=re.compile(rb"\s*<[^>]*>\s*<xliff\s|\s*<xliff\s"),
+        to_csv="xliff2po FILE texts.po; po2csv texts.po texts.csv",
+    ),
+    UnreadForm(
+        kind="a file of messages of a program (.strings or .properties)",
+        suffixes=(".strings", ".properties"),
+        start=_NOTHING,
+        to_csv="prop2po FILE texts.po; po2csv texts.po texts.csv",
+    ),
+    UnreadForm(
+        kind="a JSON object of texts by key, as programs have them",
+        suffixes=(".arb",),
+        start=re.compile(rb'\s*\{[^\S\n]*\n\s*"[^"\n]*"\s*:'),
+        to_csv="json2po FILE texts.po; po2csv texts.po texts.csv",
+    ),
+)
+
+
+def refuse_unread_form(label: str, name: str, start: bytes) -> None:
+    """Raise CorpusError if a file to translate has a form that is not read, as its name or its first bytes show."""
+    base = without_packing(name).lower()
+    for form in _UNREAD_FORMS:
+        if base.endswith(form.suffixes) or form.start.match(start):
+            raise CorpusError(
+                f"{label} is {form.kind}, and only plain text is translated, one line at a time; with the Translate "
+                f"Toolkit, write its texts to a table (`{form.to_csv}`), and translate that with --column source"
+            )

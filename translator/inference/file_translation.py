@@ -102,7 +102,7 @@ def _hashed_text(source: Path, work: Work) -> HashedText:
         sha256 = sha256_of_file(source)
     line_count = 0
     chunk_hashes = []
-    for chunk in read_lines(source, work.strict, FILE, work.column):
+    for chunk in work.read(source, FILE):
         line_count += len(chunk.texts)
         chunk_hashes.append(_chunk_hash(chunk))
     # Only if no byte changed meanwhile are these the hashes of one text.
@@ -124,7 +124,7 @@ def _changed(source: Path) -> InputError:
 
 def _unchanged_chunks(source: Path, work: Work, chunk_hashes: Sequence[bytes]) -> Iterator[Chunk]:
     """Yield the chunks of `source`; raise InputError before the first that is not the text that was hashed."""
-    chunks = read_lines(source, work.strict, FILE, work.column)
+    chunks = work.read(source, FILE)
     for chunk_hash in chunk_hashes:
         chunk = next(chunks, None)
         if chunk is None or _chunk_hash(chunk) != chunk_hash:
@@ -159,5 +159,5 @@ def _fingerprint(work: Work, translator: "Translator", sha256: str) -> str:
     searcher = translator.searcher
     search = translator.search.model_dump(mode="json", exclude={"processes"})
     engine = [searcher.name, searcher.arithmetic, searcher.batch_rows]
-    made_from = [__version__, sha256, work.column, translator.identity, engine, search]
+    made_from = [__version__, sha256, work.column, work.paragraphs, translator.identity, engine, search]
     return sha256_of_json([*made_from, asdict(work.form)])

@@ -71,13 +71,15 @@ def _best_combinations(segments: Sequence[Sequence[Translation]], count: int) ->
 
 def _joined(parts: Sequence[Translation], between: Sequence[str]) -> Translation:
     """Return the translation of a text from one translation of each of its segments."""
-    # 1. The text. White space is left out beside an empty translation.
+    # 1. The text. White space is left out beside an empty translation, and at the end.
     texts = [between[0]]
     for part, following in zip(parts, between[1:], strict=True):
         texts.append(part.text)
         if part.text or following.strip():
             texts.append(following)
+    indentation = between[0][: len(between[0]) - len(between[0].lstrip())]
     text = "".join(texts).strip()
+    text = indentation + text if text else ""
     if len(parts) == 1:
         return replace(parts[0], text=text)
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from translator.corpus.column_texts import column_texts
 from translator.corpus.compression import read_blocks
 from translator.corpus.encoding import encoding_advice, first_invalid_byte, is_utf8, refuse_other_encoding
+from translator.corpus.file_forms import refuse_unread_form
 from translator.corpus.lines import whole_lines
 from translator.errors import InputError
 from translator.run.storage import storage_errors
@@ -37,7 +38,12 @@ class Chunk(NamedTuple):
 
 
 def read_lines(
-    source: int | Path, strict: bool = False, pace: Pace = PIPE, column: str | None = None
+    source: int | Path,
+    strict: bool = False,
+    pace: Pace = PIPE,
+    column: str | None = None,
+    *,
+    paragraphs: bool = False,
 ) -> Iterator[Chunk]:
     r"""Yield the lines of a file, or of a descriptor as they arrive; a file on disk gives the same chunks each time.
 
@@ -49,12 +55,19 @@ def read_lines(
         strict: refuse a line that is not UTF-8, instead of putting U+FFFD for its invalid bytes.
         pace: how many lines and bytes a chunk has.
         column: name or number, for a table or JSON Lines on disk; each row gives one line (see `column_texts`).
+        paragraphs: join consecutive lines, up to a blank one, with spaces into one line; blank lines stay.
 
     Raises:
         InputError: a line exceeds `LONGEST_LINE` or, if `strict`, is not UTF-8; all lines before it have been yielded.
-        CorpusError: the file is damaged, is no text, or is in another encoding.
+        CorpusError: the file is damaged, is no plain text, or is in another encoding.
         StorageError: the input cannot be read.
     """
+    chunks = _chunks(source, strict, pace, column)
+    return _joined_paragraphs(chunks) if paragraphs else chunks
+
+
+def _chunks(source: int | Path, strict: bool, pace: Pace, column: str | None) -> Iterator[Chunk]:
+    """Yield the lines of a file or a descriptor; see `read_lines`."""
     if column is not None:
         assert isinstance(source, Path)
         yield from _chunks_of_column(source, column, pace.at_first)
@@ -62,14 +75,19 @@ def read_lines(
     # A file on disk may be compressed; what arrives at a descriptor is plain text.
     if isinstance(source, Path):
         label = str(source)
+        name = source.name
+        refuse_unread_form(label, name, b"")
         blocks = read_blocks(source, size=pace.bytes)
     else:
         label = "the input"
+        name = ""
         blocks = _arriving_blocks(source, pace.bytes)
     line_number = 1
     chunk_size = pace.at_first
     all_ascii = True
     for data in whole_lines(blocks, label, LONGEST_LINE):
+        if line_number == 1:
+            refuse_unread_form(label, name, data)
         # The first characters beyond ASCII show whether the text is UTF-8.
         if all_ascii and not strict and (not data.isascii() or b"\0" in data):
             refuse_other_encoding(data, label)
@@ -94,6 +112,40 @@ def _chunks_of_column(file: Path, column: str, chunk_size: int) -> Iterator[Chun
             texts = []
     if texts:
         yield Chunk(first_line=first_line, texts=texts, invalid=[])
+
+
+def _joined_paragraphs(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """Yield `chunks` with the lines of each paragraph, up to a blank line, joined by spaces into one line.
+
+    The lines are numbered anew; `invalid` has the numbers in the input.
+
+    Raises InputError: a paragraph exceeds `LONGEST_LINE`.
+    """
+    first_line = 1
+    paragraph: list[str] = []  # the lines of one that has not ended
+    invalid: list[int] = []
+    for chunk in chunks:
+        invalid += chunk.invalid
+        texts: list[str] = []
+        for line in chunk.texts:
+            if line.strip():
+                paragraph.append(line.strip() if paragraph else line.rstrip())
+                continue
+            if paragraph:
+                texts.append(" ".join(paragraph))
+            texts.append("")
+            paragraph = []
+        if sum(map(len, paragraph)) > LONGEST_LINE:
+            raise InputError(
+                f"a paragraph before line {chunk.first_line + len(chunk.texts)} of the input is longer than "
+                f"{LONGEST_LINE >> 20} MiB; put a blank line between paragraphs, or leave out --paragraphs"
+            )
+        if texts:
+            yield Chunk(first_line=first_line, texts=texts, invalid=invalid)
+            first_line += len(texts)
+            invalid = []
+    if paragraph:
+        yield Chunk(first_line=first_line, texts=[" ".join(paragraph)], invalid=invalid)
 
 
 def joined_chunks(chunks: Iterable[Chunk], line_count: int) -> Iterator[Chunk]:

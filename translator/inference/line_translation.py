@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from translator.errors import CorpusError, InputError, RunError, StorageError
-from translator.inference.line_reader import Chunk
+from translator.inference.line_reader import Chunk, Pace, read_lines
 from translator.inference.output_formats import OutputForm
 from translator.run.logging import LOGGER
 from translator.run.workers import available_cores, map_in_order
@@ -34,6 +35,11 @@ class Work:
     form: OutputForm
     strict: bool = False  # refuse lines that are not UTF-8 instead of leaving out their invalid bytes
     column: str | None = None  # of a table or JSON Lines, which is translated
+    paragraphs: bool = False  # join the lines of each paragraph
+
+    def read(self, source: int | Path, pace: Pace) -> Iterator[Chunk]:
+        """Yield the lines of a file or a descriptor; see `read_lines`."""
+        return read_lines(source, self.strict, pace, self.column, paragraphs=self.paragraphs)
 
     def render(self, translator: "Translator", texts: Sequence[str], first_line: int) -> list[str]:
         """Return the output lines of `texts`; the first text has line number `first_line`."""

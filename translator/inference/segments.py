@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from translator.corpus.normalizer import Normalizer
 from translator.inference.long_sentences import split_text
-from translator.inference.sentences import Sentence, split_sentences
+from translator.inference.sentences import LINE_BREAK, Sentence, split_sentences
 from translator.inference.untranslated import PartedText, copied_line, is_blank, part_text
 from translator.run.logging import LOGGER
 from translator.subword import SubwordPair
@@ -126,9 +126,11 @@ class SegmentReader:
         parted = part_text(
             sentences, self._language.script, self._reader.unreadable.is_sign, self._reader.with_target_numbers
         )
-        # Text without any sentence is copied as a whole, with its white space.
         if parted.sentences:
-            return parted
+            indentation = text[: len(text) - len(text.lstrip())]
+            between = [_after_line_break(indentation) + parted.between[0], *parted.between[1:]]
+            return replace(parted, between=between)
+        # Text without any sentence is copied as a whole, with its white space.
         copied_text = text if parted.is_foreign else self._reader.with_target_numbers(text)
         return replace(parted, between=[copied_line(copied_text)])
 
@@ -170,3 +172,8 @@ class SegmentReader:
             if self._source_model.placeholders[placeholder] in row:
                 copied_in_row[placeholder] = part
         return copied_in_row
+
+
+def _after_line_break(spaces: str) -> str:
+    """Return the white space after the last line break of `spaces`."""
+    return LINE_BREAK.split(spaces)[-1]

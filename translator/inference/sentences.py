@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from translator.subword.placeholders import PLACEHOLDERS
+from translator.subword.placeholders import PLACEHOLDERS, is_number, things_to_copy
 
 
 class Sentence(NamedTuple):
     """A sentence of a text."""
 
-    before: str  # the white space between the previous sentence and this one; empty for the first
+    before: str  # the white space between the previous sentence and this one, if any; empty for the first
     text: str
 
 
@@ -20,11 +20,38 @@ _MARKS: Final = ".!?…؟۔"
 _QUOTATION_MARKS: Final = "\"'”’»"
 _DIRECTION_MARKS: Final = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # invisible
 _CLOSING: Final = f"{_QUOTATION_MARKS})]{_DIRECTION_MARKS}"
+_EMPHASIS: Final = "*_"  # of Markdown
 _OPENING: Final = f"\"'“‘«([{{*_—–-{_DIRECTION_MARKS}"
 _INSIDE: Final = f"{_MARKS},;:،؛)]}}»”"  # never begin a sentence; so the white space in `. . .` ends none
 _NEXT_WORD: Final = re.compile(rf"[{re.escape(_OPENING)}]*([A-Z]\.|[^\W\d_]+|\S|)")  # a letter's full stop included
-_ITEM_NUMBER: Final = re.compile(r"[(\[]?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-zآ-ی]|[ivxIVX]{1,5})[.)\]]+")
-_WORD_END: Final = frozenset(_MARKS + _CLOSING)  # the last character of a word that ends a sentence
+_ITEM_NUMBER: Final = re.compile(
+    r"(?:[-–—*+>•]\s+)*"
+    r"(?:(?:Step|Stage|Phase|Part|Chapter|Section|Article|Figure|Table|Volume|(?:Sec|Fig|Vol)\.|Lesson|Exercise|Question|"
+    r"Example|Rule|Day|مرحله|مرحلهٔ|گام|فصل|بخش|قسمت|ماده|مادهٔ|شکل|جدول|جلد|درس|تمرین|سؤال|سوال|مثال|روز)\s+)?"
+    r"[(\[]?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-zآ-ی]|الف|[ivxIVX]{1,5})[.)\]]+"
+)
+_LONGEST_ITEM_NUMBER: Final = 40  # characters
+
+# --- what may follow the mark of a sentence ---
+
+_EMOJI: Final = (
+    "[\u231a\u231b\u23e9-\u23fa\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001faff]"
+    "[\u200d\u20e3\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]*"
+)
+_SMILEY: Final = r"[:;][-'^o]?[)(\]\[DPpO/|*]+|=[)(D]+|<3|\^[_.-]?\^|[xX]D+"
+_SMILEY_STARTS: Final = ":;=xX"
+_FOOTNOTE: Final = r"\[(?:\d{1,3}|[a-z])\]|[¹²³⁰⁴-⁹†‡]+"
+FACE: Final = f"(?:{_EMOJI}|{_SMILEY})"
+ORNAMENT: Final = f"(?:{FACE}|{_FOOTNOTE})"  # never translated
+AFTER_MARK: Final = f"(?<=[{_MARKS}{_QUOTATION_MARKS})*])"
+_ORNAMENTS: Final = re.compile(rf"{ORNAMENT}++(?!\S)")  # a whole word
+_LAST_ORNAMENTS: Final = re.compile(f"{AFTER_MARK}{ORNAMENT}++$")
+_MARK_WITHOUT_SPACE: Final = re.compile(
+    rf"(?<=[^\s{_MARKS}(\[{{])(?P<mark>[{_MARKS}]++)(?:{ORNAMENT}|[)\]»”’\"{_DIRECTION_MARKS}])*+"
+    rf"(?=[(“‘«{_DIRECTION_MARKS}]*(?P<word>[^\W\d_]++(?:\u200c[^\W\d_]++)*+)(?![\w@/=(]|\.\w))"
+)
+_LAST_LETTERS: Final = re.compile(r"[^\W\d_]*$")
+_LONGEST_ABBREVIATION: Final = 40  # characters
 
 
 def _words(text: str) -> frozenset[str]:
@@ -52,7 +79,8 @@ _BEFORE_A_NUMBER: Final = _words(
 _SOMETIMES_LAST: Final = _words(
     "Jr Sr Inc Ltd Co Corp Bros Dept Univ Assn Esq St Ave Blvd Rd Bldg Mfg Intl Natl al ed eds"
 )
-_INITIALS: Final = re.compile(r"(?:[A-Z][a-z]?\.)*[A-Z]|(?:[a-z]\.)*[a-z]|Ph\.D|(?:[آ-ی]\.)*[آ-ی]")  # J, U.S, ه.ش
+_ROMAN_NUMBER: Final = re.compile(r"[IVXLC]{2,}|[VX]")
+_INITIALS: Final = re.compile(r"(?:[A-Z][a-z]?\.)*[A-Z]|(?:[a-z]\.)*[a-z]|Ph\.D|(?:[آ-ی]ـ?\.)*[آ-ی]ـ?")  # J, U.S, ه.ش
 _HOURS: Final = frozenset({"a.m", "p.m", "A.M", "P.M", "m"})
 _AFTER_HOURS: Final = _words(
     "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August "
@@ -68,47 +96,147 @@ _FIRST_WORDS: Final = _words(
     "او این آن ما من شما آنها ولی اما سپس اگر وقتی"
 )
 """Words with a capital only at the start of a sentence, and Persian words that usually begin one."""
+_PERSIAN_DOMAINS: Final = _words("کام ارگ نت اف\u200cام آی\u200cآر")  # after a full stop, as in لست.اف‌ام
 _NUMBERS: Final = frozenset(PLACEHOLDERS)  # a placeholder stands for a number more often than for anything else
 
 
 def split_sentences(text: str) -> list[Sentence]:
     """Return the sentences of `text`, in order, without the white space at its ends; none for a blank text.
 
-    A sentence ends at a line break of any kind, and at white space after a full stop, an exclamation mark, a question
-    mark or an ellipsis. It goes on if the mark belongs to an abbreviation, an initial or the number of a list item, or
-    if the next word shows it. `before` and `text` of all sentences, joined, give the stripped text.
+    A sentence ends at a line break of any kind, at a tab, and after a full stop, an exclamation mark, a question mark
+    or an ellipsis; emoji, smileys and footnote marks after these belong to it. It goes on if the mark belongs to an
+    abbreviation, an initial or the number of a list item, or if the next word shows it. Without white space, a mark
+    ends a sentence only where no address, version or abbreviation is likely. `before` and `text` of all sentences,
+    joined, give the stripped text.
 
-    >>> [sentence.text for sentence in split_sentences("Mr. Smith left at 5 p.m. He paid $3.50. Why?")]
-    ['Mr. Smith left at 5 p.m.', 'He paid $3.50.', 'Why?']
+    >>> [sentence.text for sentence in split_sentences("Mr. Smith left at 5 p.m. He paid $3.50.Why? :) Nobody knows.")]
+    ['Mr. Smith left at 5 p.m.', 'He paid $3.50.', 'Why? :)', 'Nobody knows.']
     """
     text = text.strip()
     sentences: list[Sentence] = []
     before = ""
     start = 0
-    for gap in _gaps_between_sentences(text):
-        sentences.append(Sentence(before=before, text=text[start : gap.start()]))
-        before = gap[0]
-        start = gap.end()
+    for end, next_start in _gaps_between_sentences(text):
+        sentences.append(Sentence(before=before, text=text[start:end]))
+        before = text[end:next_start]
+        start = next_start
     if text:
         sentences.append(Sentence(before=before, text=text[start:]))
     return sentences
 
 
-def _gaps_between_sentences(text: str) -> Iterator[re.Match[str]]:
-    """Yield the white space after each sentence of `text` but the last."""
+def _gaps_between_sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the end of each sentence of `text` but the last, and the start of the next one."""
     lower_case = text.islower()
+    start = 0
+    for gap in _white_space_between_sentences(text, lower_case=lower_case):
+        for end in _ends_without_space(text, start, gap.start(), lower_case=lower_case):
+            yield end, end
+        yield gap.span()
+        start = gap.end()
+    for end in _ends_without_space(text, start, len(text), lower_case=lower_case):
+        yield end, end
+
+
+def _white_space_between_sentences(text: str, *, lower_case: bool) -> Iterator[re.Match[str]]:
+    """Yield the white space after each sentence of `text` that white space follows."""
     sentence_start = 0
     word_start = 0
+    last_word = ""  # that is no ornament
     for gap in _GAP.finditer(text):
-        word = text[word_start : gap.start()]
-        is_end = gap[0] != " " and LINE_BREAK.search(gap[0]) is not None
-        if not is_end and word[-1] in _WORD_END:
-            is_item_number = word_start == sentence_start and _ITEM_NUMBER.fullmatch(word) is not None
-            is_end = not is_item_number and _ends_sentence(word, text, gap.end(), lower_case=lower_case)
+        # 1. Is there a word with a mark, perhaps with an emoji, a smiley or a footnote mark after it?
+        ends_in_letter = text[gap.start() - 1].isalpha()
+        is_ornament = False
+        if not ends_in_letter or text[word_start] in _SMILEY_STARTS:
+            is_ornament = _ORNAMENTS.match(text, word_start, gap.start()) is not None
+        if not is_ornament:
+            last_word = text[word_start : gap.start()]
+        may_end = is_ornament or not ends_in_letter
+
+        # 2. Does it end a sentence? A line break always does, and a tab but for one after the number of a list item.
+        if gap[0] != " " and LINE_BREAK.search(gap[0]):
+            is_end = True
+        elif may_end and _is_item_number(text, sentence_start, gap.start()):
+            is_end = False
+        elif "\t" in gap[0]:
+            is_end = True
+        elif not may_end or _ORNAMENTS.match(text, gap.end()):
+            is_end = False
+        else:
+            is_end = _ends_sentence(last_word, text, gap.end(), lower_case=lower_case)
+            is_end = is_end or (is_ornament and last_word != "" and _begins_with_first_word(text, gap.end()))
         word_start = gap.end()
         if is_end:
             sentence_start = gap.end()
+            last_word = ""
             yield gap
+
+
+def _is_item_number(text: str, start: int, end: int) -> bool:
+    """Return whether `text` from `start` to `end` is the number of a list item, such as `1.`, `(a)` or `Step 2.`."""
+    return end - start <= _LONGEST_ITEM_NUMBER and _ITEM_NUMBER.fullmatch(text, start, end) is not None
+
+
+def _begins_with_first_word(text: str, start: int) -> bool:
+    """Return whether `text` has at `start` a word with a capital that is usual only at the start of a sentence."""
+    next_match = _NEXT_WORD.match(text, start)
+    return next_match is not None and next_match[1] in _FIRST_WORDS and next_match[1][0].isupper()
+
+
+def _ends_without_space(text: str, start: int, end: int, *, lower_case: bool) -> Iterator[int]:
+    """Yield the places between `start` and `end` where a sentence ends and the next one begins without white space."""
+    addresses: list[tuple[int, int]] | None = None
+    for match in _MARK_WITHOUT_SPACE.finditer(text, start, end):
+        # The word before the mark, as much of it as an abbreviation may have.
+        words = text[max(start, match.start() - _LONGEST_ABBREVIATION) : match.start()].split()
+        word = words[-1].lstrip(_OPENING)
+        if not _may_meet(word, match["mark"], match["word"], lower_case=lower_case):
+            continue
+        if not match["word"].islower() and not _ends_sentence(
+            word + match[0], text, match.end(), lower_case=lower_case
+        ):
+            continue
+        if _is_item_number(text, start, match.end()):
+            continue
+        if addresses is None:
+            addresses = list(_addresses(text, start, end))
+            addresses.reverse()
+        while addresses and addresses[-1][1] <= match.start():
+            addresses.pop()
+        if not addresses or addresses[-1][0] > match.start():
+            yield match.end()
+
+
+def _addresses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the start and the end of each address and file name of `text` between `start` and `end`."""
+    place = start
+    for part in things_to_copy(text[start:end]):
+        if not is_number(part):
+            place = text.index(part, place)
+            yield place, place + len(part)
+            place += len(part)
+
+
+def _may_meet(word: str, mark: str, next_word: str, *, lower_case: bool) -> bool:
+    """Return whether `word` with its `mark` may end a sentence although `next_word` follows without white space."""
+    last_letters = _LAST_LETTERS.search(word)
+    letters = last_letters[0].replace("\u0640", "") if last_letters else ""  # without tatweel
+    is_stop = mark == "."
+    # 1. A word that begins sentences; a single letter may be an initial or a version.
+    if next_word in ("I", "A"):
+        follows_number = next_word == "I" and word.replace(".", "").isdigit()
+        return follows_number or (len(letters) > 1 and letters.islower())
+    if next_word in _FIRST_WORDS:
+        return True
+    # 2. Persian has no capitals, but a single letter is part of an abbreviation: ه.ش
+    if next_word.upper() == next_word.lower():
+        return len(next_word) > 1 and len(letters) != 1 and next_word not in _PERSIAN_DOMAINS
+    # 3. A capitalized word, as in old.Mary, but not in v2.Beta, Node.Js or J.R.R.Tolkien.
+    if next_word.istitle() and len(next_word) > 1:
+        return not is_stop or (len(letters) > 1 and len(letters) == len(word) and not letters[0].isupper())
+    # 4. A small letter begins a sentence only in a text without capitals.
+    is_known = not mark.strip("!?؟") or (is_stop and next_word.capitalize() in _FIRST_WORDS)
+    return lower_case and is_known and len(letters) > 1 and len(next_word) > 2
 
 
 def _ends_sentence(word: str, text: str, next_start: int, *, lower_case: bool) -> bool:
@@ -116,7 +244,10 @@ def _ends_sentence(word: str, text: str, next_start: int, *, lower_case: bool) -
 
     A small letter can begin a sentence in a text without capitals (`lower_case`), and after a question mark.
     """
-    # 1. Part the word from its marks: (Yes!") is the body (Yes, the mark ! and the closing marks ").
+    # 1. Part the word from its marks: (Yes!")[1] is the body (Yes, the mark !, the closing marks ") and a footnote.
+    word = _LAST_ORNAMENTS.sub("", word)
+    if word.endswith(("**", "__")) or word.startswith(tuple(_EMPHASIS)):
+        word = word.rstrip(_EMPHASIS)
     marked = word.rstrip(_CLOSING)
     body = marked.rstrip(_MARKS)
     mark = marked[len(body) :]
@@ -154,9 +285,11 @@ def _is_speaker(text: str, start: int) -> bool:
 
 def _is_abbreviation(word: str, next_word: str) -> bool:
     """Return whether the full stop after `word` only abbreviates it, as far as `next_word`, which follows, shows."""
-    if word in _NEVER_LAST or word.capitalize() in _NEVER_LAST:  # also mr. and MR.
+    if not _NEVER_LAST.isdisjoint((word, word.lower(), word.capitalize())):  # also mr., MR. and E.g.
         return True
-    if word.lower() in _BEFORE_A_NUMBER and (next_word.isdigit() or next_word in _NUMBERS):
+    if word.lower() in _BEFORE_A_NUMBER and (
+        next_word.isdigit() or next_word in _NUMBERS or _ROMAN_NUMBER.fullmatch(next_word)
+    ):
         return True
     if word in _HOURS:
         return next_word in _AFTER_HOURS or next_word[:1].islower()

@@ -5,7 +5,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from translator.inference.line_reader import FILE, PIPE, read_lines
+from translator.inference.line_reader import FILE, PIPE
 from translator.inference.line_translation import Work, choose_processes
 from translator.inference.line_writer import write_lines
 
@@ -36,7 +36,7 @@ def translate_stream(work: Work, translator: "Translator", source: int | Path, o
     pace = FILE
     if processes == 1:
         pace = PIPE._replace(at_most=max(PIPE.at_most, translator.searcher.batch_rows))
-    chunks = read_lines(source, work.strict, pace, work.column)
+    chunks = work.read(source, pace)
     for rendered in work.render_chunks(translator, chunks, processes):
         write_lines(output, rendered.lines)
 

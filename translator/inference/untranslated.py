@@ -1,4 +1,4 @@
-"""Text to copy instead of translating: text without words or in another script, and signs beside a sentence."""
+"""Text to copy instead of translating: text without words or in another script, and what stands beside a sentence."""
 
 import re
 import unicodedata
@@ -6,13 +6,35 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from translator.inference.sentences import Sentence
+from translator.inference.sentences import AFTER_MARK, FACE, ORNAMENT, Sentence
 from translator.subword.placeholders import without_copied_parts
 from translator.subword.unreadable import is_mostly_in_script
 
 _PARTS_OF_EMOJI: Final = "\u200d\ufe0f\u20e3"  # joiner, variation selector, keycap
 _LINE_BREAKS: Final = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _CONTROLS: Final = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x9f\ufffd]")  # U+FFFD stands for a broken character
+_MARKS_BEFORE: Final = re.compile(
+    r"""(?:
+        \s++
+        # a quoted line of a mail
+        | >++
+        # a bullet, a heading, a box to tick
+        | (?:[-–—―*+•·▪◦●○■□▶►→✓]|\#{1,6}|\[[ xX✓]?\])(?=\s)
+        # a speaker of a dialogue
+        | [-–—](?=[A-Zآ-ی«“"])
+        # the number of a list item
+        | [(\[]?(?:\d{1,3}(?:\.\d{1,3})*|[ivx]{2,5}|[IVX]{2,5}|الف)[.)\]]++(?=\s|[A-Z][a-z]|[آ-ی])
+        | \d{1,3}[-–](?=\s)
+        # its letter; not an initial
+        | [(\[]?[A-Za-zآ-ی][)\]]++(?=\s)
+        | [a-z]\.(?=\s+[^\W\d])
+        | ORNAMENT(?=\s)
+    )*+""".replace("ORNAMENT", ORNAMENT),
+    re.VERBOSE,
+)
+"""What stands before the first word of a sentence, with the white space between."""
+_ORNAMENTS_AFTER: Final = re.compile(rf"{AFTER_MARK}(?:\s*+{ORNAMENT}){{1,8}}+$|(?<!\s)(?:\s++{FACE}){{1,8}}+$")
+_EMPHASIZED: Final = re.compile(r"([*_~]{0,3})([^*_~]+?)([*_~]{0,3})")  # whole, as Markdown marks it
 
 
 @dataclass(frozen=True)
@@ -41,18 +63,19 @@ def part_text(
     is_foreign = False
     for sentence in sentences:
         copied_parts.append(" " if _LINE_BREAKS.search(sentence.before) else sentence.before)
+        marks_before, text, marks_after = cut_marks(sentence.text)
         # Addresses and file names have letters too, but no words to translate.
-        words = without_copied_parts(sentence.text)
+        words = without_copied_parts(text)
         if not has_letters(words):
-            copied_parts.append(copied_line(as_in_target(sentence.text)))
+            copied_parts.append(copied_line(marks_before + as_in_target(text) + marks_after))
         elif not is_mostly_in_script(words, script):
             copied_parts.append(copied_line(sentence.text))
             is_foreign = True
         else:
-            before, text, after = cut_edge_signs(sentence.text, is_unreadable)
-            between.append("".join([*copied_parts, copied_line(before)]))
+            before, text, after = cut_edge_signs(text, is_unreadable)
+            between.append("".join([*copied_parts, copied_line(marks_before + before)]))
             translated.append(text)
-            copied_parts = [copied_line(after)]
+            copied_parts = [copied_line(after + marks_after)]
     between.append("".join(copied_parts))
     return PartedText(sentences=translated, between=between, is_foreign=is_foreign)
 
@@ -65,6 +88,23 @@ def has_letters(text: str) -> bool:
 def is_blank(text: str) -> bool:
     """Return whether `text` has only white space, control characters and invisible format characters."""
     return all(character.isspace() or unicodedata.category(character) in ("Cc", "Cf") for character in text)
+
+
+def cut_marks(text: str) -> tuple[str, str, str]:
+    """Return the marks before a sentence, such as those of a list; the sentence; and the emoji and footnotes after it.
+
+    >>> cut_marks("- [x] 1. **The book is old.** [2] 😀")
+    ('- [x] 1. **', 'The book is old.', '** [2] 😀')
+    >>> cut_marks("J. Smith wrote it :)")
+    ('', 'J. Smith wrote it', ' :)')
+    """
+    before = _MARKS_BEFORE.match(text)
+    start = before.end() if before else 0
+    after = _ORNAMENTS_AFTER.search(text, start)
+    end = after.start() if after else len(text)
+    if emphasized := _EMPHASIZED.fullmatch(text, start, end):
+        start, end = emphasized.span(2)
+    return text[:start], text[start:end], text[end:]
 
 
 def cut_edge_signs(text: str, is_unreadable: Callable[[str], bool]) -> tuple[str, str, str]:
