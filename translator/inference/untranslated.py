@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from translator.inference.sentences import Sentence
+from translator.subword.markup import cut_tags
 from translator.subword.placeholders import without_copied_parts
 from translator.subword.unreadable import is_mostly_in_script
 
@@ -41,18 +42,19 @@ def part_text(
     is_foreign = False
     for sentence in sentences:
         copied_parts.append(" " if _LINE_BREAKS.search(sentence.before) else sentence.before)
+        opening_tags, without_tags, closing_tags = cut_tags(sentence.text)
         # Addresses and file names have letters too, but no words to translate.
-        words = without_copied_parts(sentence.text)
+        words = without_copied_parts(without_tags)
         if not has_letters(words):
             copied_parts.append(copied_line(as_in_target(sentence.text)))
         elif not is_mostly_in_script(words, script):
             copied_parts.append(copied_line(sentence.text))
             is_foreign = True
         else:
-            before, text, after = cut_edge_signs(sentence.text, is_unreadable)
-            between.append("".join([*copied_parts, copied_line(before)]))
+            before, text, after = cut_edge_signs(without_tags.strip(), is_unreadable)
+            between.append("".join([*copied_parts, opening_tags, copied_line(before)]))
             translated.append(text)
-            copied_parts = [copied_line(after)]
+            copied_parts = [copied_line(after), closing_tags]
     between.append("".join(copied_parts))
     return PartedText(sentences=translated, between=between, is_foreign=is_foreign)
 
