@@ -2,6 +2,7 @@
 
 import html
 import re
+from html.entities import html5
 from typing import Final
 
 _VALUE: Final = r"""(?:"[^"<>]*"|'[^'<>]*'|[^\s<>"'/]++)"""
@@ -19,7 +20,9 @@ def unescaped(text: str) -> str:
     """Return `text` with the sign of each entity, such as `&#39;`; code in backticks stays."""
 
     def sign(match: re.Match[str]) -> str:
-        return html.unescape(match[0]) if match[0][0] == "&" else match[0]
+        if match[0].startswith("&#"):
+            return html.unescape(match[0])
+        return html5.get(match[0].removeprefix("&"), match[0])
 
     return _CODE_OR_ENTITY.sub(sign, text) if "&" in text else text
 
