@@ -112,5 +112,5 @@ def bench(options: Options) -> Iterator[str]:
             continue
         failures[case.kind] += 1
         yield f"{case.kind}: {case.source} → {line}"
-    kept = SENTENCES - failures.total()
-    yield f"{run.name}: {kept} of {SENTENCES} sentences keep every digit in order ({kept / SENTENCES:.1%})"
+    whole_count = SENTENCES - failures.total()
+    yield f"{run.name}: {whole_count} of {SENTENCES} sentences keep every digit in order ({whole_count / SENTENCES:.1%})"

@@ -57,7 +57,7 @@ _EXACT: Final = "|".join(
 _SPACE: Final = "[ \xa0\u2007\u2009\u202f]"
 _DASH: Final = "[-‐‑‒–—−]"
 _LETTER: Final = "[A-Za-z_]"
-_UNIT: Final = r"(?:[a-z]+|[AP]M|ST|ND|RD|TH)(?![A-Za-z\d_])"  # kg, am, AM, th, s
+_UNIT: Final = r"(?:[a-z]+|[AP]M|ST|[NR]D|TH)(?![A-Za-z\d_])"  # kg, am, AM, th, s
 _END: Final = rf"(?:(?![A-Za-z\d_])|(?={_UNIT}))"
 _PHONE: Final = rf"(?<![\w+])\+\d{{1,4}}(?:[ .\xa0-]?\(\d{{1,5}}\)|(?:(?<=\))|{_SPACE}|[.-])\d{{2,}}+)+"
 """+98 21 8877 6655"""
@@ -94,7 +94,7 @@ _AFTER_NORMALIZATION: Final = re.compile(_NUMBER_OR_CODE)
 _COPIED: Final = re.compile(f"{_EXACT}|{_NUMBER_OR_CODE}")
 _WHOLE_NUMBER: Final = re.compile(_NUMBER)
 _LIST: Final = re.compile(rf"(?:{_NUMBER_OR_CODE})(?:[^\w\ue000-\ue0ff]{{1,3}}(?:{_NUMBER_OR_CODE}))*")  # 1, 2, 3
-_UNIT_WORD: Final = re.compile(rf"(?!(?:s|st|nd|rd|th)\b){_UNIT}")  # a word of its own; an ending stays with its number
+_UNIT_WORD: Final = re.compile(rf"(?!(?:s|st|[nr]d|th)\b){_UNIT}")  # a word of its own; an ending stays with its number
 _HINT: Final = re.compile(r"[\d@{<%`#~\\/¼-¾⅐-⅞]|\.(?=\w)")
 _SAME: Final = str.maketrans(
     "٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹٫٬‐‑‒–—−\xa0\u2007\u2009\u202f", "0123456789" * 2 + ".," + "-" * 6 + " " * 4
