@@ -113,4 +113,5 @@ def bench(options: Options) -> Iterator[str]:
         failures[case.kind] += 1
         yield f"{case.kind}: {case.source} → {line}"
     whole_count = SENTENCES - failures.total()
-    yield f"{run.name}: {whole_count} of {SENTENCES} sentences keep every digit in order ({whole_count / SENTENCES:.1%})"
+    share = whole_count / SENTENCES
+    yield f"{run.name}: {whole_count} of {SENTENCES} sentences keep every digit in order ({share:.1%})"

@@ -160,8 +160,8 @@ def test_evaluate_counts_sentences_that_lost_a_number_or_a_code(small_copy: Path
     numbers, codes = " a ".join("123456789012"), " a ".join(f"B{number}" for number in range(10, 24))
     pairs = [(numbers, numbers.translate(PERSIAN_DIGITS)), (codes, codes), ("The book is old.", "کتاب قدیمی است.")]
     test_set.write_text("".join(f"{english}\t{persian}\n" for english, persian in pairs), encoding="utf-8")
-    command = ["evaluate", "--run", small_copy, "--test-set", f"hard={test_set}", "--no-report"]
-    assert translator(*command).code == 0
+    result = translator("evaluate", "--run", small_copy, "--test-set", f"hard={test_set}", "--no-report")
+    assert result.code == 0, result.err
     (diagnosis,) = (small_copy / "evaluation").glob("hard.*.diagnosis.json")
     findings = json.loads(diagnosis.read_text(encoding="utf-8"))["findings"]
     counts = {finding["name"]: (finding["count"], finding["of"]) for finding in findings}
