@@ -21,6 +21,7 @@ PARTS = {
     "verbs": "kill the other verbs, alone and two at a time, beside files of the user's that must keep their bytes",
     "quality": "our recipe compared with eole and Marian at equal size and training time (hours; resumes)",
     "experiments": "train the variants of a recipe and compare them on validation text (hours; resumes)",
+    "copying": "500 sentences with numbers and codes: how many translations of a run keep every digit (--config RUN)",
     "newcomer": "a new user's first hour, with the wheel and the source distribution in a folder (`newcomer dist`)",
 }
 """The parts; `bench.PART:bench` yields the lines of its report."""

@@ -50,6 +50,8 @@ def note(name: str, hypothesis: str, references: str | tuple[str, ...], source: 
         ("numbers", "5 books", "پنج کتاب", ("پنج کتاب", "۵ کتاب"), None),
         ("copies", "see a.org 😂", "a.org را ببین", ("a.org را ببین 😂",), "😂"),
         ("copies", "see a.org 😂", "a.org را ببین", ("آن را ببین",), None),
+        ("copies", "room B12", "اتاق ۱۲", ("اتاق B12",), "B12"),
+        ("copies", "+98 21 8877", "۲۱ +۹۸ ۸۸۷۷", ("+۹۸ ۲۱ ۸۸۷۷",), "+98 21 8877"),
         ("numbers", "5 of seven", "۵ تا از ۷", ("پنج تا از ۷",), None),
         ("numbers", "five books", "۵۰۰ کتاب", ("پنج کتاب",), None),
         ("numbers", "in 1979", "در ۱۳۵۸", ("در ۱۳۵۸",), None),

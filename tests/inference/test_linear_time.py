@@ -14,6 +14,7 @@ from translator.inference.output_text import without_second_ending
 from translator.inference.sentences import split_sentences
 from translator.inference.translation import Translation
 from translator.inference.untranslated import cut_marks
+from translator.subword.markup import cut_tags, split_at_breaks, unescaped
 from translator.subword.placeholders import PLACEHOLDERS, cut_out, put_back
 from translator.subword.spelling import FREQUENT, SpellingCorrector
 
@@ -22,7 +23,11 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "normalizer, source": NORMALIZER.source,
     "normalizer, target": NORMALIZER.target,
     "cut_out": lambda text: cut_out(text, PLACEHOLDERS),
+    "numbers too many": lambda text: cut_out(f"1 a 2 {text}", PLACEHOLDERS[:1]),
     "put_back": lambda text: put_back(text, {PLACEHOLDERS[0]: "1"}),
+    "tags": cut_tags,
+    "breaks": split_at_breaks,
+    "entities": unescaped,
     "spelling": SpellingCorrector({"word": FREQUENT}),
     "sentences": split_sentences,
     "marks": cut_marks,
@@ -32,7 +37,28 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
 
 
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
-@pytest.mark.parametrize("unit", ["a", " ", ".", "a.", '("', "`", ".The", ". :)", "[1]", "- 1. "])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "a",
+        " ",
+        ".",
+        "a.",
+        '("',
+        "`",
+        ".The",
+        ". :)",
+        "[1]",
+        "- 1. ",
+        "1",
+        "1 ",
+        "1-",
+        "+1 22 ",
+        "<a b=c ",
+        "a/",
+        "C:\\a",
+    ],
+)
 def test_a_long_repeated_unit_takes_linear_time(function: Callable[[str], object], unit: str) -> None:
     text = unit * (100_000 // len(unit))
     before = time.process_time()

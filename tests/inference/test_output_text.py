@@ -30,7 +30,7 @@ def test_a_latin_word_is_spelt_as_in_the_forced_prefix() -> None:
     assert written("آقای Smth @", "He is there", prefix="آقای Smith") == "آقای Smith x.org"
 
 
-@pytest.mark.parametrize(("ratio", "expected"), [(0.5, "رفت. x.org"), (0.0, "رفت. .. x.org")])
+@pytest.mark.parametrize(("ratio", "expected"), [(0.5, "رفت x.org."), (0.0, "رفت x.org. ..")])
 def test_a_doubled_ending_is_removed_if_there_is_a_minimum_length(ratio: float, expected: str) -> None:
     assert written("رفت. ..", "He went.", min_length_ratio=ratio) == expected
 

@@ -35,7 +35,8 @@ def longest_row(model: Any) -> int:
 def repeated_word(number: int) -> str:
     """Return a text of 1 to 15 words; neighbouring numbers give different lengths."""
     word_count = 1 + number * 7 % 15
-    return " ".join([f"w{number}"] * word_count)
+    word = "w" + chr(ord("a") + number // 26) + chr(ord("a") + number % 26)  # with digits, it would be a copied code
+    return " ".join([word] * word_count)
 
 
 MIXED_LENGTHS = [repeated_word(number) for number in range(40)]

@@ -28,7 +28,8 @@ async def ask_all(address: str, requests: list[dict[str, Any]]) -> list[httpx2.R
 
 def test_concurrent_requests_each_get_their_own_answer() -> None:
     translator, model = echo()
-    texts = [f"w{number} " * (1 + number % 7) for number in range(60)]  # of 1 to 7 words
+    words = [f"w{chr(97 + number // 26)}{chr(97 + number % 26)} " for number in range(60)]
+    texts = [word * (1 + number % 7) for number, word in enumerate(words)]  # of 1 to 7 words
     requests = [{"text": text} for text in texts]
     with served(translator) as (address, _):
         answers = asyncio.run(ask_all(address, requests))

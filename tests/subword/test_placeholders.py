@@ -32,10 +32,32 @@ FIRST, SECOND, THIRD = list(PLACEHOLDERS[:3])
         ),
         ("@bob@mastodon.social, müller@firma.de", ["@bob@mastodon.social", "müller@firma.de"]),
         ("./src/main.py, archive.tar.gz", ["./src/main.py", "archive.tar.gz"]),
-        ("at @10am on my phone.TV is off. awww.so cute. yes.Info", []),
+        ("at @10am on my phone.TV is off. awww.so cute. yes.Info", ["10"]),
         ("open data/report.pdf and index.html", ["data/report.pdf", "index.html"]),
         ("It costs $3.50, or 1,200 on 23/11/2026 at 10:30.", ["3.50", "1,200", "23/11/2026", "10:30"]),
-        ("the 22nd of 1990s, MP3, v2.0, UTF-8, a 5-year-old, H2O", []),
+        ("His number is +98 21 8877 6655.", ["+98 21 8877 6655"]),
+        ("(021) 8877 6655 or 0912 345 6789", ["(021) 8877 6655", "0912 345 6789"]),
+        (
+            "4539 1488 0343 6467; IR06 0170 0000 0010 0324 2000 01 is",
+            ["4539 1488 0343 6467", "IR06 0170 0000 0010 0324 2000 01"],
+        ),
+        ("150 000, 1\xa0234\xa0567.8, 15\u202f000", ["150 000", "1\xa0234\xa0567.8", "15\u202f000"]),
+        ("in 1990 2000 people; rooms 12 14 and 16", ["1990", "2000", "12", "14", "16"]),
+        (
+            "10–20, 10—20, 10 − 20, -5 −6 and 3½, 3 1/2, .5",
+            ["10–20", "10—20", "10 − 20", "-5", "−6", "3½", "3 1/2", ".5"],
+        ),
+        ("5kg, 10am, 5AM, 5m², the 22nd of the 1990s, No.5", ["5", "10", "5", "5", "22", "1990", "5"]),
+        ("a 5-year-old, mid-1990s, covid-19, 100%", ["5", "1990", "19", "100"]),
+        ("B12, BE0768880101, MP3, v2.0, UTF-8, H2O, 4K", ["B12", "BE0768880101", "MP3", "v2.0", "UTF-8", "H2O", "4K"]),
+        ("at 2026-11-28T10:30:00Z or 12/05x", ["2026-11-28T10:30:00Z", "12/05"]),
+        ("سال۱۹۹۰ و ۵کیلو", ["۱۹۹۰", "۵"]),
+        ("%s, %1$s, %(user)s, %.2f, but 20% discount", ["%s", "%1$s", "%(user)s", "%.2f", "20"]),
+        ("{name}, {{ count }}, ${x}, but {he said}", ["{name}", "{{ count }}", "${x}"]),
+        ('<0>a</0> <img src="a.png"/>, but a < b and c > d', ["<0>", "</0>", '<img src="a.png"/>']),
+        ("#Tehran, but C#; /etc/hosts, ~/a/b. and/or", ["#Tehran", "/etc/hosts", "~/a/b"]),
+        (r"C:\Program Files\a.txt, \\host\share.", [r"C:\Program Files\a.txt", r"\\host\share"]),
+        ("run `a -b 'c d'`, `Yes' he said `no'", ["`a -b 'c d'`"]),
         ("either/or, C++, rock'n'roll, A. B. Smith in the U.S. He said so.Then he left", []),
     ],
 )
@@ -50,7 +72,8 @@ def test_urls_emails_handles_emoji_files_and_numbers_are_cut_out(text: str, copi
 def test_putting_back_what_was_cut_out_restores_any_text(text: str, count: int) -> None:
     shown, copied = cut_out(text, PLACEHOLDERS[:count])
     without_placeholders = "".join(character for character in text if character not in PLACEHOLDERS)
-    assert put_back(shown, copied) == without_placeholders.lstrip(" ")
+    # A unit that touches its number has a space before it now.
+    assert put_back(shown, copied).replace(" ", "") == without_placeholders.replace(" ", "")
 
 
 @given(st.text(st.sampled_from([*PLACEHOLDERS, *"1 a@.org"])), st.integers(0, 3))
@@ -65,11 +88,13 @@ def test_only_the_placeholders_of_copied_parts_are_in_the_text(text: str, count:
     ("translation", "expected"),
     [
         (f"به {FIRST} بنویس {SECOND}", "به a@b.org بنویس 😂"),
-        (f"به {FIRST} بنویس.", "به a@b.org بنویس. 😂"),
+        (f"به {FIRST} بنویس.", "به a@b.org بنویس 😂."),
+        ("بنویس؟", "بنویس a@b.org 😂؟"),
+        ("گفت: «بنویس!»", "گفت: «بنویس a@b.org 😂!»"),
         (f"{SECOND} {SECOND} {THIRD} ({FIRST})", "😂 (a@b.org)"),
         ("", "a@b.org 😂"),
     ],
-    ids=["all", "missing", "repeated-and-unknown", "empty"],
+    ids=["all", "missing", "both-missing", "in-quotation-marks", "repeated-and-unknown", "empty"],
 )
 def test_each_copied_part_is_put_back_exactly_once(translation: str, expected: str) -> None:
     assert put_back(translation, {FIRST: "a@b.org", SECOND: "😂"}) == expected

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from translator.errors import CorpusError, InputError, RunError, StorageError
 from translator.inference.line_reader import Chunk, Pace, read_lines
+from translator.inference.line_warnings import warn_of_lost_digits
 from translator.inference.output_formats import OutputForm
 from translator.run.logging import LOGGER
 from translator.run.workers import available_cores, map_in_order
@@ -52,6 +53,8 @@ class Work:
             first_line=first_line,
             scored=form.scores,
         )
+        best = [translations[0].text if translations else "" for translations in text_translations]
+        warn_of_lost_digits(texts, best, first_line)
         lines: list[str] = []
         for number, (text, translations) in enumerate(zip(texts, text_translations, strict=True), first_line):
             lines += form.render(number, text, translations)

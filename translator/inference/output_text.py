@@ -57,7 +57,7 @@ class OutputWriter:
             text = without_second_ending(text, source)
 
         # 3. The copied parts.
-        return one_line(put_back(text, segment.copied))
+        return one_line(put_back(text, segment.copied, segment.source))
 
 
 def without_second_ending(text: str, source: str) -> str:

@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from translator.corpus.normalizer import Normalizer
+from translator.inference.line_warnings import listed_lines
 from translator.inference.long_sentences import split_text
 from translator.inference.sentences import LINE_BREAK, Sentence, split_sentences
 from translator.inference.untranslated import PartedText, copied_line, is_blank, part_text
 from translator.run.logging import LOGGER
 from translator.subword import SubwordPair
+from translator.subword.markup import split_at_breaks, unescaped
 from translator.subword.source_text import SourceReader, SourceText, one_line
-
-_NUMBERS_SHOWN = 10  # of lines, in a warning
 
 
 class Segment(NamedTuple):
@@ -38,6 +38,22 @@ class _ReadSentence(NamedTuple):
     source: str  # as given
     text: SourceText
     ids: list[int]
+
+
+def _sentences_between_breaks(text: str) -> list[Sentence]:
+    """Return the sentences of `text`; a tag that parts two, such as `<br/>`, is in the text before the second."""
+    sentences: list[Sentence] = []
+    tags = ""
+    for number, part in enumerate(split_at_breaks(text)):
+        if number % 2 == 1:
+            tags += part
+            continue
+        for sentence in split_sentences(part):
+            sentences.append(Sentence(before=tags + sentence.before, text=sentence.text))
+            tags = ""
+    if tags:
+        sentences.append(Sentence(before=tags, text=""))
+    return sentences
 
 
 class SegmentReader:
@@ -118,8 +134,10 @@ class SegmentReader:
         text = text.replace("\ufffd", "")  # a broken character
         if is_blank(text):
             return PartedText(sentences=[], between=[""], is_foreign=False)
+        given_text = text
+        text = unescaped(text)
         if self._split_sentences:
-            sentences = split_sentences(text)
+            sentences = _sentences_between_breaks(text)
         else:
             sentences = [Sentence(before="", text=one_line(text).strip())]
         # What has no letters of the source language is copied, because a model would invent a translation for it.
@@ -131,16 +149,13 @@ class SegmentReader:
             between = [_after_line_break(indentation) + parted.between[0], *parted.between[1:]]
             return replace(parted, between=between)
         # Text without any sentence is copied as a whole, with its white space.
-        copied_text = text if parted.is_foreign else self._reader.with_target_numbers(text)
+        copied_text = given_text if parted.is_foreign else self._reader.with_target_numbers(given_text)
         return replace(parted, between=[copied_line(copied_text)])
 
     def _warn_of_foreign_text(self, lines: Sequence[int]) -> None:
         """Warn that sentences of `lines`, given by number, are copied."""
-        numbers = ", ".join(map(str, lines[:_NUMBERS_SHOWN]))
-        if len(lines) > _NUMBERS_SHOWN:
-            numbers += f" and {len(lines) - _NUMBERS_SHOWN} more"
         LOGGER.warning(
-            f"line{'s' if len(lines) > 1 else ''} {numbers}: text that is not in "
+            f"{listed_lines(lines)}: text that is not in "
             f"{self._language.script.capitalize()} letters, which the {self._language.name} side of this model does "
             "not know, is copied as it is"
         )

@@ -13,6 +13,7 @@ from translator.inference.attention import attention_of
 from translator.inference.engine import load_model
 from translator.inference.input_texts import checked_texts
 from translator.inference.joining import join_segments
+from translator.inference.line_warnings import warn_of_lost_digits
 from translator.inference.loops import find_without_loops
 from translator.inference.output_text import OutputWriter
 from translator.inference.pair_scoring import PairIds, score_batch, unscored
@@ -104,11 +105,14 @@ class Translator:
         With `search.split_sentences`, the sentences of a text are translated one by one, and the white space between
         them stays. A line break ends a sentence, and becomes a space. A sentence longer than the model's maximum is
         translated in segments, joined with spaces, with a warning. A sentence in a script that the source language
-        does not use is copied, with a warning.
+        does not use is copied, with a warning. Another warning names the lines that lost a digit.
 
         Raises InputError: `texts` is a single text, or an item is not a `str` or has a lone surrogate.
         """
-        return [translations[0].text for translations in self.translations(texts, scored=False)]
+        texts = checked_texts(texts, "texts")
+        lines = [translations[0].text for translations in self.translations(texts, scored=False)]
+        warn_of_lost_digits(texts, lines, first_line=1)
+        return lines
 
     def translations(
         self,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from translator.inference.sentences import AFTER_MARK, FACE, ORNAMENT, Sentence
+from translator.subword.markup import cut_tags
 from translator.subword.placeholders import without_copied_parts
 from translator.subword.unreadable import is_mostly_in_script
 
@@ -64,18 +65,19 @@ def part_text(
     for sentence in sentences:
         copied_parts.append(" " if _LINE_BREAKS.search(sentence.before) else sentence.before)
         marks_before, text, marks_after = cut_marks(sentence.text)
+        opening_tags, without_tags, closing_tags = cut_tags(text)
         # Addresses and file names have letters too, but no words to translate.
-        words = without_copied_parts(text)
+        words = without_copied_parts(without_tags)
         if not has_letters(words):
             copied_parts.append(copied_line(marks_before + as_in_target(text) + marks_after))
         elif not is_mostly_in_script(words, script):
             copied_parts.append(copied_line(sentence.text))
             is_foreign = True
         else:
-            before, text, after = cut_edge_signs(text, is_unreadable)
-            between.append("".join([*copied_parts, copied_line(marks_before + before)]))
+            before, text, after = cut_edge_signs(without_tags.strip(), is_unreadable)
+            between.append("".join([*copied_parts, copied_line(marks_before), opening_tags, copied_line(before)]))
             translated.append(text)
-            copied_parts = [copied_line(after + marks_after)]
+            copied_parts = [copied_line(after), closing_tags, copied_line(marks_after)]
     between.append("".join(copied_parts))
     return PartedText(sentences=translated, between=between, is_foreign=is_foreign)
 

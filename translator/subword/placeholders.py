@@ -1,8 +1,8 @@
 """Placeholders: text to copy unchanged passes through the model as one piece (Luong et al. 2015 §3).
 
-Placeholders replace web addresses, e-mail addresses, handles, file names, emoji and numbers in digits in the source.
-The model places each placeholder in the translation, where the copied text then replaces it. Placeholders are
-characters of Unicode's private use area, and pieces of both vocabularies.
+Placeholders replace numbers, codes, addresses, emoji and what looks like a program in the source. The model places each
+placeholder in the translation, where the copied text then replaces it. Placeholders are characters of Unicode's private
+use area, and pieces of both vocabularies.
 """
 
 import re
@@ -10,12 +10,17 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
+from translator.subword.markup import SINGLE_TAG
+
 MOST_PLACEHOLDERS: Final = 16
 PLACEHOLDERS: Final = "".join(map(chr, range(0xE000, 0xE000 + MOST_PLACEHOLDERS)))
-PLACEHOLDERS_VERSION: Final = 2  # increased when the choice of replaced parts changes
+PLACEHOLDERS_VERSION: Final = 3  # increased when the choice of replaced parts changes
+
+# --- parts that normalization must not change ---
 
 _DOMAINS: Final = "com|org|net|edu|gov|info|io|ir|co|ai"
 _FILES: Final = "csv|docx?|exe|gz|html?|jpe?g|js|json|md|mp3|mp4|pdf|png|pptx?|py|tar|txt|xlsx?|xml|ya?ml|zip"
+_ROOTS: Final = "bin|boot|dev|etc|home|lib|mnt|opt|proc|root|run|srv|sys|tmp|usr|var"
 _NO_ADDRESS: Final = "\x00-\x20\x7f-\xa0\u2000-\u206f\u3000<>\"'«»،؛؟"  # spaces, controls, quotation marks, dashes
 _ADDRESS: Final = (
     rf"(?:[^{_NO_ADDRESS}()]|\([^{_NO_ADDRESS}()]*\))+(?<=[\w/#=&%+~)-])"  # excludes a punctuation mark at its end
@@ -24,39 +29,96 @@ _PICTURE: Final = "[\u231a\u231b\u23e9-\u23fa\u2600-\u27bf\u2b50\u2b55\U0001f000
 _EMOJI: Final = (
     rf"{_PICTURE}(?:[\ufe0f\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]|\u200d{_PICTURE})*|[0-9#*]\ufe0f?\u20e3"
 )
-_DIGIT: Final = "[0-9٠-٩۰-۹]"
-_NUMBER: Final = rf"(?<!\w)(?<!\w[.,:/-]){_DIGIT}+(?:[.,:/٫٬-]{_DIGIT}+)*(?!\w|[.,:/-]\w)"  # not 22nd, v2.0 or 5-year
-_COPIED: Final = re.compile(
-    rf"(?<!\w)(?:(?:https?|ftp)://|www\.(?=[\w-]+\.)){_ADDRESS}"
-    r"|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.(?-i:[a-z0-9-]+|[A-Z0-9-]+))+\b"  # e-mail addresses
-    # Web addresses without a scheme: a capital after the dot starts a sentence.
-    rf"|(?<![\w@./-])(?:[\w-]+\.)+(?-i:{_DOMAINS}|{_DOMAINS.upper()})\b(?:\.(?-i:[a-z]{{2}})\b)?(?::\d+)?(?:[/?#](?:{_ADDRESS})?)?"
-    rf"|(?<![\w@./-])(?:[\w-]+\.)+(?-i:be|gl|ly|me|to)/{_ADDRESS}"
-    r"|(?<![\w@.])@[a-z_]\w+(?:\.\w+)*(?:@[\w-]+(?:\.[\w-]+)+)?"  # handles
-    rf"|(?<![\w/.-])(?:\.{{1,2}}/)?(?:[\w-]+/)*[\w.-]*\w\.(?:{_FILES})\b"  # names of files
-    rf"|(?:{_EMOJI})+"
-    rf"|{_NUMBER}",
-    re.IGNORECASE,
+_IN_PATH: Final = r"[\w.+@-]"
+_PATH_END: Final = r"(?<=[\w/+-])"  # no full stop
+_EXACT: Final = "|".join(
+    (
+        r"(?<!\w)(?i:(?:https?|ftp)://|www\.(?=[\w-]+\.))" + _ADDRESS,  # https://example.org/a?b=c
+        r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.(?:[a-z0-9-]+|[A-Z0-9-]+))+\b",  # a.b@example.org
+        # example.org/a: a capital after the dot starts a sentence.
+        rf"(?<![\w@./-])(?:[\w-]+\.)+(?:{_DOMAINS}|{_DOMAINS.upper()})\b(?:\.[a-z]{{2}}\b)?(?::\d+)?(?:[/?#](?:{_ADDRESS})?)?",
+        rf"(?<![\w@./-])(?:[\w-]+\.)+(?:be|gl|ly|me|to)/{_ADDRESS}",  # t.me/name
+        r"(?<![\w@.])@[A-Za-z_]\w+(?:\.\w+)*(?:@[\w-]+(?:\.[\w-]+)+)?",  # @name
+        r"(?<![\w&/#])#\w*[^\W\d_]\w*",  # #topic
+        r"(?<![\w`])`(?!\s)[^`\n]+(?<!\s)`(?![\w`])",  # `code`
+        SINGLE_TAG,  # <br/>, </b>, <0>
+        r"(?<![\d%])%(?:\d+\$|\(\w+\))?[-+#0]?\d*(?:\.\d+)?(?:hh?|ll?|[qjzt])?[diouxXeEfgGcrsa@](?![A-Za-z])",  # %1$s
+        r"\{\{[^{}\n]{1,80}\}\}|[$#]?\{[\w.:!\[\]-]*\}",  # {{count}}, {name}, ${name}
+        rf"(?<![\w/.-])(?:\.{{1,2}}/)?(?:[\w-]+/)*[\w.-]*\w\.(?i:{_FILES})\b",  # data/report.pdf
+        rf"(?<![\w./~<>-])(?:~/|/(?:{_ROOTS})\b|/{_IN_PATH}+/)[\w.+@/-]*{_PATH_END}",  # ~/notes, /etc/hosts
+        # C:\a b\c
+        r"(?<!\w)(?:[A-Za-z]:|\\\\[\w.-]+)\\(?:[^\\/:*?\"<>|\n,;!]{1,80}\\)*[^\\/:*?\"<>|\s,;!)]*(?<=[\w\\$~-])",
+        rf"(?:{_EMOJI})+",
+    )
 )
-_DIGIT_OR_INNER_DOT: Final = re.compile(rf"{_DIGIT}|\.(?=\w)")
-_TO_ASCII: Final = str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹٫٬", "0123456789" * 2 + ".,")
+
+# --- numbers and codes: after normalization ---
+
+_SPACE: Final = "[ \xa0\u2007\u2009\u202f]"
+_DASH: Final = "[-‐‑‒–—−]"
+_LETTER: Final = "[A-Za-z_]"
+_UNIT: Final = r"(?:[a-z]+|[AP]M|ST|[NR]D|TH)(?![A-Za-z\d_])"  # kg, am, AM, th, s
+_END: Final = rf"(?:(?![A-Za-z\d_])|(?={_UNIT}))"
+_PHONE: Final = rf"(?<![\w+])\+\d{{1,4}}(?:[ .\xa0-]?\(\d{{1,5}}\)|(?:(?<=\))|{_SPACE}|[.-])\d{{2,}}+)+"
+"""+98 21 8877 6655"""
+_GROUPS: Final = "|".join(
+    (
+        rf"\((?:0\d{{1,4}}|\d{{3}})\){_SPACE}?\d{{3,}}+(?:(?:{_SPACE}|-)\d{{2,}}+)*",  # (021) 8877 6655
+        rf"[0٠۰]\d{{1,4}}(?:{_SPACE}\d{{2,}}+)+(?:-\d{{2,}}+)*",  # 0912 345 6789
+        rf"\d{{4}}(?:{_SPACE}\d{{4}}){{3,}}(?!\d)",  # 4539 1488 0343 6467
+        rf"(?![0٠۰])\d{{1,3}}(?:{_SPACE}\d{{3}})+(?!\d)(?:[.,٫]\d++)?",  # 150 000
+        rf"\d++{_SPACE}\d{{1,2}}/\d{{1,2}}(?![/\d])",  # 3 1/2
+        rf"\d++(?:[.,:/٫٬'’×]\d++)*{_SPACE}?[¼-¾⅐-⅞]",  # 3½
+        r"\d++(?:[.,:/٫٬'’×]\d++)*|[¼-¾⅐-⅞]",  # 1,200; 10:30; 23/11/2026
+    )
+)
+_SIGN: Final = r"(?:(?<![\w.)\]%])[-+−±]?\.?)?"  # and the point of .5
+_ONE_NUMBER: Final = rf"(?:{_PHONE}|{_SIGN}(?<![A-Za-z\d_])(?:{_GROUPS}))"
+_NUMBER: Final = rf"{_ONE_NUMBER}(?:(?:{_DASH}|{_SPACE}{_DASH}{_SPACE}){_ONE_NUMBER})*{_END}"
+"""A number, or a range, as in 10–20."""
+_JOINED: Final = rf"(?:[-./:](?={_LETTER}*\d)[A-Za-z\d_]+)*"
+"""What belongs to the same code, as in v2.0."""
+_CODE: Final = "|".join(
+    (
+        # IR06 0170 0000 0010 0324 2000 01
+        rf"[A-Z]{{2}}\d\d(?:{_SPACE}[A-Z]{{4}})?(?:{_SPACE}(?=[A-Z]*\d)[A-Z\d]{{4}}){{2,7}}(?:{_SPACE}\d{{1,4}})?\b",
+        r"\d{4}-\d\d-\d\dT\d\d[\d:.]*(?:Z|[+-]\d\d:?\d\d)?(?![\w])",  # 2026-11-28T10:30:00Z
+        rf"[A-Z]++-(?=[A-Z]*\d)[A-Za-z\d_]+{_JOINED}",  # UTF-8
+        rf"(?!\d++{_UNIT})(?=\d*+{_LETTER}++\d|\d++{_LETTER})[A-Za-z\d_]+{_JOINED}",  # B12, 4K; but not 5kg
+    )
+)
+_NUMBER_OR_CODE: Final = rf"(?<![A-Za-z\d_])(?:{_CODE})|{_NUMBER}"
+
+_BEFORE_NORMALIZATION: Final = re.compile(_EXACT)
+_AFTER_NORMALIZATION: Final = re.compile(_NUMBER_OR_CODE)
+_COPIED: Final = re.compile(f"{_EXACT}|{_NUMBER_OR_CODE}")
+_WHOLE_NUMBER: Final = re.compile(_NUMBER)
+_LIST: Final = re.compile(rf"(?:{_NUMBER_OR_CODE})(?:[^\w\ue000-\ue0ff]{{1,3}}(?:{_NUMBER_OR_CODE}))*")  # 1, 2, 3
+_UNIT_WORD: Final = re.compile(rf"(?!(?:s|st|[nr]d|th)\b){_UNIT}")  # a word of its own; an ending stays with its number
+_HINT: Final = re.compile(r"[\d@{<%`#~\\/¼-¾⅐-⅞]|\.(?=\w)")
+_SAME: Final = str.maketrans(
+    "٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹٫٬‐‑‒–—−\xa0\u2007\u2009\u202f", "0123456789" * 2 + ".," + "-" * 6 + " " * 4
+)
 _ANY: Final = re.compile(f"[{PLACEHOLDERS}]")
+END_MARKS: Final = ".!?…؟۔"
+_AFTER_MARK: Final = re.compile(rf"([{END_MARKS}])((?: ?[{PLACEHOLDERS}])+)$")
 _WITH_SPACES: Final = re.compile(f"(?<! ) *[{PLACEHOLDERS}]")  # from the first of its spaces: linear in their number
+_LAST_MARKS: Final = re.compile(rf"""(?<![\s{END_MARKS}])[\s{END_MARKS}]*+(?:(?<=[{END_MARKS}])[»”"')\]]*+)?\s*$""")
 
 
 def _may_have(text: str) -> bool:
     """Return False if `text` has nothing to copy and no placeholder; five times faster than the full search."""
-    return "@" in text or "://" in text or max(text, default="") >= "\u20e3" or bool(_DIGIT_OR_INNER_DOT.search(text))
+    return max(text, default="") >= "\u20e3" or bool(_HINT.search(text))
 
 
 def is_number(part: str) -> bool:
     """Return whether a copied part is a number, which each language writes in its own digits."""
-    return re.fullmatch(_NUMBER, part) is not None
+    return _WHOLE_NUMBER.fullmatch(part) is not None
 
 
 def with_ascii_digits(number: str) -> str:
-    """Return a number with ASCII digits and separators."""
-    return number.translate(_TO_ASCII)
+    """Return a number with ASCII digits, separators, dashes and spaces; its length stays."""
+    return number.translate(_SAME)
 
 
 def _same_digits(part: str) -> str:
@@ -71,28 +133,48 @@ def things_to_copy(text: str) -> list[str]:
     return [_same_digits(match[0]) for match in _COPIED.finditer(text)]
 
 
-def cut_out(text: str, placeholders: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Return `text` with `placeholders`, in order, for the parts to copy; and a mapping from placeholder to part.
+def cut_out(
+    text: str, placeholders: Sequence[str], normalize: Callable[[str], str] = str
+) -> tuple[str, dict[str, str]]:
+    """Return the normalized `text` with `placeholders`, in order, for the parts to copy; and the part of each.
 
-    Placeholders already in `text` are removed. If there are too few placeholders, the last parts stay in the text.
+    Placeholders already in `text` are removed. With too few of them, neighbouring numbers share one; if that is not
+    enough, the last numbers stay in the text.
 
-    >>> text, copied = cut_out("See www.example.org, or write to info@example.org.", PLACEHOLDERS)
+    Args:
+        text: a sentence.
+        placeholders: all that the model has; with none, nothing is cut out.
+        normalize: changes all but addresses, emoji and code.
+
+    >>> text, copied = cut_out("See www.example.org, or call +98 21 8877 6655.", PLACEHOLDERS)
     >>> print(ascii(text), copied)
-    'See \\ue000, or write to \\ue001.' {'\ue000': 'www.example.org', '\ue001': 'info@example.org'}
+    'See \\ue000, or call \\ue001.' {'\ue000': 'www.example.org', '\ue001': '+98 21 8877 6655'}
     """
-    copied: dict[str, str] = {}
     if not placeholders or not _may_have(text):
-        return text, copied
+        return normalize(text), {}
+    copied: dict[str, str] = {}
 
     def replaced(match: re.Match[str]) -> str:
         if len(copied) == len(placeholders):
             return match[0]
         placeholder = placeholders[len(copied)]
         copied[placeholder] = match[0]
-        return placeholder
+        return placeholder + _space_before_unit(match)
 
-    without_placeholders = _ANY.sub("", text)
-    return _COPIED.sub(replaced, without_placeholders), copied
+    # 1. Numbers are cut out of normalized text, as in training; what must stay exact, before that.
+    text = normalize(_BEFORE_NORMALIZATION.sub(replaced, _ANY.sub("", text)))
+    enough = len(_AFTER_NORMALIZATION.findall(text)) <= len(placeholders) - len(copied)
+    text = (_AFTER_NORMALIZATION if enough else _LIST).sub(replaced, text)
+
+    # 2. Both kinds in one order.
+    in_order = dict(zip(_ANY.findall(text), placeholders, strict=False))
+    renamed = {in_order[placeholder]: copied[placeholder] for placeholder in in_order}
+    return text.translate(str.maketrans(in_order)), renamed
+
+
+def _space_before_unit(number: re.Match[str]) -> str:
+    """Return the space that parts a number from the unit that touches it, so that 5kg is read as 5 kg."""
+    return " " if number[0][-1].isdecimal() and _UNIT_WORD.match(number.string, number.end()) else ""
 
 
 def without_copied_parts(text: str) -> str:
@@ -186,7 +268,7 @@ def hide(text: str, copied: Mapping[str, str]) -> str:
         for placeholder, part in remaining_parts.items():
             if part == _same_digits(match[0]):
                 del remaining_parts[placeholder]
-                return placeholder
+                return placeholder + _space_before_unit(match)
         return match[0]
 
     return _COPIED.sub(hidden, text)
@@ -204,19 +286,37 @@ def cut_out_of_pair(source: str, target: str, placeholders: Sequence[str]) -> tu
     return hide(_ANY.sub("", source), copied), hide(_ANY.sub("", target), copied)
 
 
-def put_back(text: str, copied: Mapping[str, str]) -> str:
-    """Return a translation with each part of `copied` in place of its placeholder, or appended if that is missing.
+def put_back(text: str, copied: Mapping[str, str], source: str = "") -> str:
+    """Return a translation with each part of `copied` in place of its placeholder.
 
-    Unknown and repeated placeholders are removed.
+    Parts whose placeholder is missing come in their order, before the mark that ends the text. So do parts after that
+    mark if it is the end of `source`. Unknown and repeated placeholders are removed.
     """
-    missing_parts = dict(copied)
+    # 1. Give the missing parts their place, and those on the wrong side of the last mark.
+    if source.rstrip().endswith(tuple(END_MARKS)):
+        text = _AFTER_MARK.sub(r"\2\1", text)
+    present = set(_ANY.findall(text))
+    missing = [placeholder for placeholder in copied if placeholder not in present]
+    if missing:
+        text = _LAST_MARKS.sub(lambda marks: f" {' '.join(missing)}{marks[0].strip()}", text, count=1)
+
+    # 2. Put all parts back.
+    remaining_parts = dict(copied)
 
     def restored(match: re.Match[str]) -> str:
         placeholder = match[0][-1]
-        if placeholder not in missing_parts:
+        if placeholder not in remaining_parts:
             return ""
         spaces = match[0][:-1]
-        return spaces + missing_parts.pop(placeholder)
+        return spaces + remaining_parts.pop(placeholder)
 
-    text = _WITH_SPACES.sub(restored, text)
-    return " ".join([text, *missing_parts.values()]).lstrip(" ")
+    return _WITH_SPACES.sub(restored, text).lstrip(" ")
+
+
+def lost_digits(source: str, translation: str) -> Counter[str]:
+    """Return the digits of `source`, as 0 to 9, that `translation` has less often, in any digits."""
+    return _digits(source) - _digits(translation)
+
+
+def _digits(text: str) -> Counter[str]:
+    return Counter(filter(str.isdecimal, with_ascii_digits(text)))

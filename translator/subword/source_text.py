@@ -1,21 +1,22 @@
 """The source text as a model sees it: normalized, with placeholders for what it copies.
 
 In training, each side of a pair is normalized first; then what both sides contain becomes placeholders, in
-`training_pair`. A search has no target to compare with, so `SourceReader` cuts out every part that looks copied, before
-normalization can change it.
+`training_pair`. A search has no target to compare with, so `SourceReader` cuts out every part that looks copied:
+numbers after normalization too, but addresses, emoji and code before it can change them.
 """
 
+import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from translator.config.corpus_section import PERSIAN
+from translator.subword.markup import without_tags
 from translator.subword.pair import SubwordPair
 from translator.subword.placeholders import (
     change_numbers,
     cut_out,
     cut_out_of_pair,
     cut_out_unreadable,
-    is_number,
     with_ascii_digits,
 )
 from translator.subword.unreadable import UnreadableCharacters
@@ -23,16 +24,18 @@ from translator.subword.unreadable import UnreadableCharacters
 if TYPE_CHECKING:  # not for loading a model, which should be fast
     from translator.corpus.normalizer import Normalizer
 
+_DIGITS: Final = re.compile(r"\d+")
+
 
 def training_pair(source: str, target: str, placeholders: Sequence[str]) -> tuple[str, str]:
     """Return both sides of a normalized pair as models are trained on them.
 
-    Each part to copy that both sides contain is replaced by one of `placeholders`. Without placeholders, the pair
-    stays unchanged.
+    Each part to copy that both sides contain is replaced by one of `placeholders`. Tags are removed, as in a search.
+    Without placeholders, the pair stays unchanged.
     """
     if not placeholders:
         return source, target
-    return cut_out_of_pair(source, target, placeholders)
+    return cut_out_of_pair(without_tags(source), without_tags(target), placeholders)
 
 
 class SourceText(NamedTuple):
@@ -59,34 +62,32 @@ class SourceReader:
             text: a sentence in the source language.
             correct_spelling: whether to correct typing errors.
         """
-        # 1. Cut out addresses and numbers before normalization can change them.
-        text, copied = cut_out(text, self._placeholders)
+        # 1. Cut out the parts to copy. `one_line` comes after the normalization, as in training.
+        text, copied = cut_out(text, self._placeholders, self._normalized)
         for placeholder, part in copied.items():
-            copied[placeholder] = self.as_in_target(part)
+            copied[placeholder] = self.with_target_numbers(part)
 
-        # 2. Normalize. `one_line` comes after it, as in training.
-        text = one_line(self._normalizer.source(text))
-
-        # 3. Correct typing errors, only in the words that are left.
+        # 2. Correct typing errors, only in the words that are left.
         if correct_spelling:
             text = self._correct_spelling(text)
 
-        # 4. Cut out signs and words in another script. Normalization has made many of them readable.
+        # 3. Cut out signs and words in another script. Normalization has made many of them readable.
         unreadable = self.unreadable.in_text(text)
         text, copied = cut_out_unreadable(text, unreadable, copied, self._placeholders)
         return SourceText(text=text, copied=copied)
 
-    def as_in_target(self, part: str) -> str:
-        """Return a copied part as the target language writes it: a number in its digits."""
-        if not is_number(part):
-            return part
-        if self._normalizer.languages[1] == PERSIAN:
-            return self._normalizer.target(part)
-        return with_ascii_digits(part)
+    def _normalized(self, text: str) -> str:
+        return one_line(self._normalizer.source(text))
 
     def with_target_numbers(self, text: str) -> str:
         """Return `text`, which is copied instead of translated, with numbers in the digits of the target language."""
-        return change_numbers(text, self.as_in_target)
+        return change_numbers(text, self._number_in_target)
+
+    def _number_in_target(self, number: str) -> str:
+        """Return a number as the target language writes it; its separators and spaces stay."""
+        if self._normalizer.languages[1] == PERSIAN:
+            return _DIGITS.sub(lambda digits: self._normalizer.target(digits[0]), number)
+        return with_ascii_digits(number)
 
 
 def one_line(text: str) -> str:

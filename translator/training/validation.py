@@ -193,8 +193,9 @@ class Validator:
         for start in range(0, len(order), lines_of_round):
             self.check_stop()
             numbers = order[start : start + lines_of_round][rank::world_size]
-            translations = self.translator.translate_lines([lines[number] for number in numbers])
-            texts |= zip(numbers, translations, strict=True)
+            # Without the warning of `translate_lines` at each validation that digits are lost.
+            ranked = self.translator.translations([lines[number] for number in numbers], scored=False)
+            texts |= zip(numbers, [translations[0].text for translations in ranked], strict=True)
         # Exchange them as JSON lists of (number, text), since the keys of a JSON object are texts.
         for texts_of_rank in self.distributed.gather_text(json.dumps(list(texts.items()))):
             texts |= json.loads(texts_of_rank)

@@ -34,7 +34,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     ),
     "latin_words": Check("Latin words that are in no reference.", check_latin_words),
     "numbers": Check("A number that the references have in digits was lost, or one was invented.", check_numbers),
-    "copies": Check("A web or e-mail address, handle, file name or emoji of the references was lost.", check_copies),
+    "copies": Check("An address, code, emoji or number in groups that the references have was lost.", check_copies),
     "half_spaces": Check(
         "A word whose half-spaces (ZWNJ) or spaces differ from those in the reference.", check_half_spaces
     ),

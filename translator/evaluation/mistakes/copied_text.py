@@ -1,4 +1,4 @@
-"""Text that a translation copies: numbers, addresses, handles, file names and emoji that were lost or invented."""
+"""Text that a translation copies: numbers, codes, addresses and emoji that were lost or invented."""
 
 from collections import Counter
 
@@ -33,7 +33,7 @@ def check_numbers(sentence: Sentence) -> Mistake | None:
 
 
 def check_copies(sentence: Sentence) -> Mistake | None:
-    """Find web and e-mail addresses, handles, file names and emoji of source and all references that were lost."""
+    """Find addresses, codes, groups of digits and emoji of source and all references that were lost or changed."""
     expected = _copied_parts(sentence.source)
     if not expected:
         return None
@@ -43,5 +43,5 @@ def check_copies(sentence: Sentence) -> Mistake | None:
 
 
 def _copied_parts(text: str) -> Counter[str]:
-    """Return what a translation of `text` copies, without numbers, which have their own check."""
-    return Counter(part for part in things_to_copy(text) if not is_number(part))
+    """Return what a translation of `text` copies whole; numbers of one group have their own check."""
+    return Counter(part for part in things_to_copy(text) if " " in part or not is_number(part))

@@ -1,0 +1,65 @@
+"""Markup inside a text: its tags stay out of the model, and its entities become the signs that they stand for."""
+
+import html
+import re
+from html.entities import html5
+from typing import Final
+
+_VALUE: Final = r"""(?:"[^"<>]*"|'[^'<>]*'|[^\s<>"'/]++)"""
+_ATTRIBUTES: Final = rf"(?:\s+[\w:.-]++={_VALUE})*+\s*"
+_VOID: Final = "br|hr|img|input|wbr"  # tags without an end
+_TAG: Final = re.compile(rf"<(?P<slash>/?)(?P<name>(?!(?i:{_VOID})\b)[A-Za-z][\w:.-]*+|\d++){_ATTRIBUTES}>")
+_BLOCKS: Final = "br|hr|p|div|li|ul|ol|tr|td|th|table|h[1-6]|blockquote"  # tags that begin or end a sentence
+_BREAK: Final = re.compile(rf"((?<! ) *</?(?i:{_BLOCKS})\b{_ATTRIBUTES}/?> *)")
+_CODE_OR_ENTITY: Final = re.compile(r"`[^`\n]+`|&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]\w{1,30});")
+SINGLE_TAG: Final = rf"</?[A-Za-z][\w:.-]*+{_ATTRIBUTES}/?>|</?\d++\s*/?>"
+"""A pattern of any tag."""
+
+
+def unescaped(text: str) -> str:
+    """Return `text` with the sign of each entity, such as `&#39;`; code in backticks stays."""
+
+    def sign(match: re.Match[str]) -> str:
+        if match[0].startswith("&#"):
+            return html.unescape(match[0])
+        return html5.get(match[0].removeprefix("&"), match[0])
+
+    return _CODE_OR_ENTITY.sub(sign, text) if "&" in text else text
+
+
+def split_at_breaks(text: str) -> list[str]:
+    """Return the parts of `text`, and between two of them the tag that parts their sentences, such as `<br/>`."""
+    return _BREAK.split(text) if "<" in text else [text]
+
+
+def cut_tags(text: str) -> tuple[str, str, str]:
+    """Return the opening tags of a sentence, the sentence without tags, and its closing tags, nested.
+
+    Tags without an end, such as `<img src="a.png">`, stay.
+
+    >>> cut_tags("The <b>book</b> is <0>old</0>.")
+    ('<b><0>', 'The book is old.', '</0></b>')
+    """
+    opening: list[re.Match[str]] = []
+    closing: dict[int, str] = {}  # by the place of the opening tag
+    closing_earlier: list[str] = []  # closing tags of an earlier sentence
+
+    def taken(tag: re.Match[str]) -> str:
+        if not tag["slash"]:
+            opening.append(tag)
+            return ""
+        for place in reversed(range(len(opening))):
+            if opening[place]["name"] == tag["name"] and place not in closing:
+                closing[place] = tag[0]
+                return ""
+        closing_earlier.append(tag[0])
+        return ""
+
+    text = _TAG.sub(taken, text) if "<" in text else text
+    nested = [closing[place] for place in sorted(closing, reverse=True)]
+    return "".join(tag[0] for tag in opening), text, "".join([*nested, *closing_earlier])
+
+
+def without_tags(text: str) -> str:
+    """Return `text` without the tags that `cut_tags` takes off."""
+    return _TAG.sub("", text) if "<" in text else text
