@@ -3,13 +3,10 @@
 B sentences, S source length
 """
 
-import math
-
 import torch
 from torch import Tensor
 
 from translator.config import SearchConfig
-from translator.errors import CheckpointError
 from translator.search.beam import beam_search
 from translator.search.constraints import Constraints
 from translator.search.greedy import greedy_search
@@ -39,9 +36,7 @@ def search(
         prefixes: for each row, the ids (without SOS) that begin its hypotheses. Scores include their log-probabilities.
         no_doubles: forbid that a token follows itself.
 
-    Raises:
-        ConfigError: the method cannot find `count` hypotheses.
-        CheckpointError: the model's probabilities are NaN.
+    Raises ConfigError: the method cannot find `count` hypotheses.
     """
     check_count(config, count)
     if len(source) == 0:
@@ -59,16 +54,7 @@ def search(
 
     # 2. Search.
     if config.method == "beam":
-        results = beam_search(model, source, longest, config, count, constraints)
-    elif config.method == "greedy":
-        results = greedy_search(model, source, longest, config, constraints)
-    else:
-        results = sample_hypotheses(model, source, longest, config, count, constraints)
-
-    # 3. NaN probabilities give no hypotheses, or some with NaN scores.
-    for hypotheses in results:
-        if not hypotheses or math.isnan(hypotheses[0].score):
-            raise CheckpointError(
-                "the model's probabilities are not numbers (NaN): its training has diverged; use an earlier checkpoint"
-            )
-    return results
+        return beam_search(model, source, longest, config, count, constraints)
+    if config.method == "greedy":
+        return greedy_search(model, source, longest, config, constraints)
+    return sample_hypotheses(model, source, longest, config, count, constraints)
