@@ -11,7 +11,7 @@ from translator.search.beam import beam_search
 from translator.search.constraints import Constraints
 from translator.search.greedy import greedy_search
 from translator.search.hypothesis import Hypothesis, Rows, check_count
-from translator.search.output_lengths import output_lengths
+from translator.search.output_lengths import output_limits
 from translator.search.search_model import SearchModel, State
 from translator.search.token_sampling import sample_hypotheses
 from translator.special_tokens import PAD
@@ -42,15 +42,11 @@ def search(
     if len(source) == 0:
         return []
 
-    # 1. Limit the length of each output, and set the constraints, if there are any.
+    # 1. Limit the outputs.
     source_lengths = (source != PAD).sum(dim=1).tolist()
-    lengths = output_lengths(source_lengths, config, model.max_positions, prefixes)
-    longest = torch.tensor(lengths.longest, device=source.device)  # (B,)
-    shortest = torch.tensor(lengths.shortest, device=source.device)  # (B,)
-    constraints = None
-    has_prefixes = prefixes is not None and any(prefixes)
-    if config.min_length_ratio > 0 or config.no_repeat_ngram > 0 or no_doubles or has_prefixes:
-        constraints = Constraints(shortest, config.no_repeat_ngram, prefixes, no_doubles=no_doubles)
+    limits = output_limits(source_lengths, config, model.max_positions, prefixes, no_doubles=no_doubles)
+    longest = torch.tensor(limits.longest, device=source.device)  # (B,)
+    constraints = Constraints(limits, source.device) if limits.exclude_tokens else None
 
     # 2. Search.
     if config.method == "beam":
