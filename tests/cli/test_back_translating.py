@@ -132,15 +132,17 @@ def synthetic(folder: Path, tmp_path: Path) -> Synthetic:
     english[2] = english[2] * 3
     scores = [50.0] * 40
     scores[3] = 0.0
-    write_lines(tmp_path / "all.en", english)
-    write_lines(tmp_path / "all.fa", persian)
+    made_files = MadeFiles(tmp_path)
+    for file, lines in ((tmp_path / "all.en", english), (tmp_path / "all.fa", persian)):
+        with made_files.writing(file):
+            write_lines(file, lines)
     path = tmp_path / "synthetic"
     counts = write_synthetic(
         tmp_path / "all.en",
         tmp_path / "all.fa",
         config_of(folder, "fa-en").corpus.filters,
         path,
-        MadeFiles(tmp_path),
+        made_files,
         scores,
         20,
     )
