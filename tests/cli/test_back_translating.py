@@ -11,6 +11,7 @@ from tests.support.tiny_runs import run
 from translator.cli import main
 from translator.corpus.derived import write_synthetic
 from translator.data import DataHandler
+from translator.errors import InputError
 from translator.inference.translator import Translator
 from translator.run.made_files import MadeFiles
 from translator.special_tokens import TAG
@@ -132,15 +133,17 @@ def synthetic(folder: Path, tmp_path: Path) -> Synthetic:
     english[2] = english[2] * 3
     scores = [50.0] * 40
     scores[3] = 0.0
-    write_lines(tmp_path / "all.en", english)
-    write_lines(tmp_path / "all.fa", persian)
+    made_files = MadeFiles(tmp_path)
+    for file, lines in ((tmp_path / "all.en", english), (tmp_path / "all.fa", persian)):
+        with made_files.writing(file):
+            write_lines(file, lines)
     path = tmp_path / "synthetic"
     counts = write_synthetic(
         tmp_path / "all.en",
         tmp_path / "all.fa",
         config_of(folder, "fa-en").corpus.filters,
         path,
-        MadeFiles(tmp_path),
+        made_files,
         scores,
         20,
     )
@@ -155,6 +158,16 @@ def test_synthetic_pairs_are_filtered(synthetic: Synthetic) -> None:
 def test_synthetic_english_is_tagged(synthetic: Synthetic) -> None:
     tagged = [f"{TAG} {text}" for text in synthetic.english]
     assert read_lines(synthetic.path.with_suffix(".en")) == tagged
+
+
+def test_translations_that_have_changed_since_they_were_written_make_no_pairs(folder: Path, tmp_path: Path) -> None:
+    made_files = MadeFiles(tmp_path)
+    file = tmp_path / "all.en"
+    with made_files.writing(file):
+        write_lines(file, sentences(range(40)))
+    write_lines(file, sentences(range(39)))
+    with pytest.raises(InputError, match="has been changed since"):
+        write_synthetic(file, file, config_of(folder, "fa-en").corpus.filters, tmp_path / "synthetic", made_files)
 
 
 def test_synthetic_pairs_are_trained_on_with_a_piece_for_the_tag(

@@ -143,7 +143,8 @@ class BestTexts:
     def after(self, *texts: str, reference: str = "a b c d", fingerprint: str = "first") -> str:
         """List `texts`, and return the best of them."""
         translations = [{"text": text} for text in texts]
-        self._n_best.write_text(f"{json.dumps({'translations': translations})}\n", encoding="utf-8")
+        with self._made_files.writing(self._n_best):
+            self._n_best.write_text(f"{json.dumps({'translations': translations})}\n", encoding="utf-8")
         os.utime(self._n_best, (1, 1))
         write_best(self._n_best, [reference], fingerprint, sentence_bleu, self.file, self._made_files)
         return self.file.read_text(encoding="utf-8")

@@ -17,7 +17,8 @@ from translator.inference.ctranslate2 import Ctranslate2Searcher
 from translator.inference.ctranslate2_writer import write_ctranslate2
 from translator.inference.torch_searcher import TorchSearcher
 from translator.model import Transformer
-from translator.search.hypothesis import Hypothesis, Rows
+from translator.search.hypothesis import Hypothesis
+from translator.search.output_lengths import output_limits
 from translator.subword import SubwordPair
 
 CPU = torch.device("cpu")
@@ -150,7 +151,8 @@ def test_a_batch_of_long_rows_is_bounded_by_its_positions(
     library_model = Mock()
     monkeypatch.setattr(engines.exported, "_model", library_model)
     rows = [[5] * row_length] * 1_000
-    engines.exported._start(rows, BEAM, 0, 20, None, no_doubles=False)
+    limits = output_limits([row_length] * 1_000, BEAM, POST.max_positions)
+    engines.exported._start(range(1_000), rows, BEAM, limits, 0, 20)
     assert library_model.translate_batch.call_args.kwargs["max_batch_size"] == batch_size
 
 
@@ -174,9 +176,9 @@ def test_a_search_that_is_told_to_stop_starts_no_other_rows(
     start = engine._start
     started_rows: list[int] = []
 
-    def noting(called_rows: Rows, *arguments: Any, **options: Any) -> Sequence[Any]:
-        started_rows.append(len(called_rows))
-        return start(called_rows, *arguments, **options)
+    def noting(numbers: Sequence[int], *arguments: Any, **options: Any) -> Sequence[Any]:
+        started_rows.append(len(numbers))
+        return start(numbers, *arguments, **options)
 
     def stop() -> None:
         if len(started_rows) == 2:

@@ -35,13 +35,13 @@ SEGMENTS = [[scored("a", -1.0), scored("b", -4.0)], [scored("c", -2.0), scored("
 
 def test_joined_segments_are_ranked_combinations() -> None:
     joined = join_segments(SEGMENTS, ["", " ", ""], 3, ranked=True)
-    assert [translation.text for translation in joined] == ["a c", "a d", "b c"]
+    assert [translation.text for translation in joined] == ["a c", "b c", "a d"], "what was cut off comes last"
 
 
 def test_a_joined_translation_has_summed_scores_tokens_and_pieces() -> None:
     joined = join_segments(SEGMENTS, ["", " ", ""], 3, ranked=True)
     assert joined[0] == Translation("a c", -6.0, -1.5, 4, 2, True)
-    assert joined[1] == Translation("a d", -7.0, -1.75, 4, 2, False), "an unfinished segment leaves it unfinished"
+    assert joined[2] == Translation("a d", -7.0, -1.75, 4, 2, False), "an unfinished segment leaves it unfinished"
 
 
 def test_joined_samples_stay_in_order() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.echo_model import Words
 from translator.config import SearchConfig
+from translator.errors import CheckpointError
 from translator.inference.loops import find_without_loops
 from translator.inference.searcher import Searcher
 from translator.search.hypothesis import Hypothesis
@@ -71,6 +72,11 @@ def find(free: list[list[str]], blocked: list[list[str]], config: SearchConfig, 
 
 
 BEAM = SearchConfig(beam_size=3)
+
+
+def test_a_row_without_hypotheses_tells_of_probabilities_that_are_nan() -> None:
+    with pytest.raises(CheckpointError, match=r"probabilities are not numbers .* use an earlier checkpoint"):
+        find([[GOOD], []], [], BEAM)
 
 
 def test_only_loops_are_searched_again() -> None:

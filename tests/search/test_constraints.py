@@ -11,6 +11,7 @@ from tests.support.search_settings import ALPHAS, NORMALIZATIONS, SEEDS, beam
 from translator.config import SearchConfig
 from translator.search.beam import beam_search
 from translator.search.constraints import Constraints
+from translator.search.output_lengths import OutputLimits
 from translator.special_tokens import EOS, UNK
 
 WIDE = 4 * 3**3  # more than a beam of four steps can fill: three tokens that continue, and EOS
@@ -75,9 +76,14 @@ def test_a_wide_beam_finds_the_best_hypotheses_that_the_constraints_allow(
     model = KnownModel(seed)
     names = range(10, 10 + len(sentences))
     longest = torch.tensor([sentence.limit for sentence in sentences])
-    shortest = torch.tensor([sentence.shortest for sentence in sentences])
-    prefixes = [sentence.prefix for sentence in sentences]
-    constraints = Constraints(shortest, ngram_length, prefixes, no_doubles=no_doubles)
+    limits = OutputLimits(
+        longest=[sentence.limit for sentence in sentences],
+        shortest=[sentence.shortest for sentence in sentences],
+        no_repeat_ngram=ngram_length,
+        no_doubles=no_doubles,
+        prefixes=[sentence.prefix for sentence in sentences],
+    )
+    constraints = Constraints(limits, longest.device)
     results = beam_search(model, sources(*names), longest, config, count, constraints)
     for name, hypotheses, sentence in zip(names, results, sentences, strict=True):
         may_follow = definition(sentence, ngram_length, no_doubles)

@@ -3,7 +3,7 @@
 import re
 import shutil
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -120,7 +120,10 @@ def load_checkpoint(path: Path) -> LoadedCheckpoint:
 
 
 def load_weights(path: Path) -> tuple[CheckpointState, dict[str, Tensor]]:
-    """Return state and weights for translation: the moving average, if there is one; errors as `load_checkpoint`."""
+    """Return state and weights for translation: the moving average, if there is one.
+
+    Raises CheckpointError: the checkpoint is damaged, or a weight is not finite.
+    """
     description = read_description(path)
     return description.state, _read_weights(path, description.sha256)
 
@@ -128,7 +131,7 @@ def load_weights(path: Path) -> tuple[CheckpointState, dict[str, Tensor]]:
 def load_model(checkpoint: PinnedCheckpoint, device: torch.device) -> Transformer:
     """Return the model of a checkpoint (see `pin_checkpoint`), in evaluation mode on `device`.
 
-    Raises CheckpointError: the checkpoint is damaged, or has been deleted or replaced.
+    Raises CheckpointError: the checkpoint is damaged, has been deleted or replaced, or has a weight that is not finite.
     """
     path, state = checkpoint.path, checkpoint.state
     try:
@@ -170,7 +173,23 @@ def restore_weights(model: Transformer, tensors: Mapping[str, Tensor], path: Pat
 
 def _read_weights(path: Path, digests: Mapping[TensorFile, str]) -> dict[str, Tensor]:
     """Return the verified weights for translation: the moving average, if there is one."""
-    return _read_tensors(path, AVERAGE_FILE if AVERAGE_FILE in digests else MODEL_FILE, digests)
+    name: TensorFile = AVERAGE_FILE if AVERAGE_FILE in digests else MODEL_FILE
+    weights = _read_tensors(path, name, digests)
+    if not are_finite(weights.values()):
+        raise CheckpointError(
+            f"a weight in {path / name} is not a finite number (NaN or infinity): its training has diverged; use an "
+            f"earlier checkpoint ({other_checkpoints(path.parent, path)})"
+        )
+    return weights
+
+
+def are_finite(tensors: Iterable[Tensor]) -> bool:
+    """Return whether no tensor has NaN or infinity."""
+    # `aminmax` propagates NaN, and needs no mask as large as the weights.
+    bounds: list[Tensor] = []
+    for tensor in tensors:
+        bounds += torch.aminmax(tensor.detach())
+    return not bounds or bool(torch.isfinite(torch.stack(bounds)).all())
 
 
 def _read_tensors(path: Path, name: TensorFile, digests: Mapping[TensorFile, str]) -> dict[str, Tensor]:

@@ -53,8 +53,8 @@ def _back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
         if forward is not None:
             load_forward = partial(load_model, (forward.folder.path,), *model)
             write_translations(load_forward, plan.english, plan.round_trip, made_files)
-            references = [(text,) for text in read_texts(plan.persian)]
-            scores = sentence_chrf(list(read_texts(plan.round_trip)), references)
+            references = [(text,) for text in read_texts(plan.persian, made_files)]
+            scores = sentence_chrf(list(read_texts(plan.round_trip, made_files)), references)
 
         # 3. Write the pairs that pass the filters.
         counts = write_synthetic(

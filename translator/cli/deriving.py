@@ -122,7 +122,7 @@ def write_monolingual(
         raise InputError(f"no line of {', '.join(files)} has text to translate ({format_counts(text.counts)})")
     # A trained student must not get other text than it has learned from: its run would no longer tell the truth.
     is_trained = student is not None and student.has_checkpoint and output.exists()
-    if is_trained and list(read_texts(output)) != text.lines:
+    if is_trained and list(read_texts(output, made_files)) != text.lines:
         raise InputError(f"the student was trained on other text than {', '.join(files)}; give another --output")
     with made_files.writing(output):
         write_lines(output, text.lines)

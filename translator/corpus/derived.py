@@ -204,7 +204,7 @@ def write_synthetic(
     counts = Counter[str]()
     sources: list[str] = []
     targets: list[str] = []
-    pairs = zip(read_texts(english), read_texts(persian), strict=True)
+    pairs = zip(read_texts(english, made_files), read_texts(persian, made_files), strict=True)
     for number, (source, target) in enumerate(pairs):
         reason = broken_rule(source, target) or "kept"
         if reason == "kept" and round_trip_scores is not None and round_trip_scores[number] < lowest_score:
@@ -244,7 +244,7 @@ def write_best(
     if made_files.is_current(output, made_from):
         return
     best_texts = []
-    for row, reference in zip(read_texts(n_best), references, strict=True):
+    for row, reference in zip(read_texts(n_best, made_files), references, strict=True):
         texts = [translation["text"] for translation in json.loads(row)["translations"]]
         best_texts.append(max(texts, key=partial(_score_against, score, reference)))
     with made_files.writing(output, made_from):
@@ -255,8 +255,10 @@ def _score_against(score: Callable[[str, str], float], reference: str, text: str
     return score(text, reference)
 
 
-def read_texts(path: Path) -> Iterator[str]:
-    """Yield the lines of a file that this module wrote."""
+def read_texts(path: Path, made_files: MadeFiles) -> Iterator[str]:
+    """Yield the lines of a file in `made_files`; raise InputError if a byte has changed since it was written."""
+    # Hours may lie between the two, and a line too few would shift all others.
+    made_files.refuse_strangers([path])
     with storage_errors(path, "read"), closing(path.open(encoding="utf-8", newline="\n")) as stream:
         for line in stream:
             yield line.removesuffix("\n")

@@ -20,7 +20,7 @@ from translator.inference.searcher import Check, Searcher
 from translator.run.workers import available_cores
 from translator.search.hypothesis import Hypothesis, Rows, check_count
 from translator.search.length_penalty import length_penalty
-from translator.search.output_lengths import output_lengths
+from translator.search.output_lengths import OutputLimits, output_limits
 from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS
 from translator.subword import SubwordModel, SubwordPair
 
@@ -28,6 +28,7 @@ SPELLING: Final = {token: spelling for spelling, token in SPECIAL_TOKENS}
 _ROWS_BETWEEN_CHECKS: Final = {"cpu": 8, "cuda": 64}  # of each worker, which finishes what it has started
 _NO_MEMORY: Final = re.compile("alloc|out of memory|resource temporarily unavailable", re.IGNORECASE)
 _POLL_SECONDS: Final = 0.002  # between two calls of `check` while the workers search
+_LARGEST_EXCESS: Final = 0.01  # of a token's log-probability over the exact one: PAD, UNK and SOS share at most 1%
 _TOKENS_AT_ONCE: Final = 2_048  # target tokens per scored batch; each has logits over the whole vocabulary
 
 
@@ -40,8 +41,9 @@ class Ctranslate2Searcher(Searcher):
     """Searches with a model written by `write_ctranslate2`; thread-safe.
 
     CTranslate2 renormalizes without the forbidden tokens and omits forced ones from the score. So hypotheses are
-    rescored by teacher forcing if scores are wanted. On a CPU, each of the `workers` has one thread; 0 means one worker
-    per core. Raises ConfigError: this machine does not support `compute_type`.
+    rescored by teacher forcing if scores are wanted, or if exact scores could change the order. On a CPU, each of the
+    `workers` has one thread; 0 means one worker per core. Raises ConfigError: this machine does not support
+    `compute_type`.
     """
 
     name = "ctranslate2"
@@ -134,36 +136,41 @@ class Ctranslate2Searcher(Searcher):
         self._check_lengths(rows)
         if not rows:
             return []
-        hypotheses = self._find_within_limits(rows, config, prefixes, check, no_doubles=no_doubles)
-        # CTranslate2 ranks by its own length penalty; rank again by ours.
-        best = [sorted(row_hypotheses, key=_rank)[:count] for row_hypotheses in hypotheses]
-        if not scored:  # the ranking by CTranslate2's own scores suffices
-            return best
-        return self._rescored(rows, best, config)
+        source_lengths = [len(row) + 1 for row in rows]  # with EOS
+        limits = output_limits(source_lengths, config, self.max_positions, prefixes, no_doubles=no_doubles)
+        hypotheses = self._find_within_limits(rows, config, limits, check)
+
+        # CTranslate2's own scores are at least the exact ones. So they tell which hypotheses may be among the best, and
+        # only these are scored again; a single one is the best, with any score.
+        largest_excess = math.inf if limits.exclude_tokens else _LARGEST_EXCESS
+        results = [_candidates(row_hypotheses, count, largest_excess, config) for row_hypotheses in hypotheses]
+        uncertain = [number for number, candidates in enumerate(results) if scored or len(candidates) > 1]
+        uncertain_rows = [rows[number] for number in uncertain]
+        rescored = self._rescored(uncertain_rows, [results[number] for number in uncertain], config)
+        for number, exact in zip(uncertain, rescored, strict=True):
+            results[number] = exact[:count]
+        return results
 
     def _find_within_limits(
-        self, rows: Rows, config: SearchConfig, prefixes: Rows | None, check: Check | None, *, no_doubles: bool
+        self, rows: Rows, config: SearchConfig, limits: OutputLimits, check: Check | None
     ) -> list[list[Hypothesis]]:
         """Return the hypotheses of each row, none longer than the limit for its source.
 
         CTranslate2 takes one maximum length per call. The first pass uses the largest limit of all rows. Rows with a
         hypothesis beyond their own limit are searched again, in one call for each limit.
         """
-        source_lengths = [len(row) + 1 for row in rows]  # with EOS
-        shortest, limits = output_lengths(source_lengths, config, self.max_positions, prefixes)
         hypotheses: list[list[Hypothesis]] = [[] for _ in rows]
         pending = list(range(len(rows)))
-        maxima = [max(limits)] * len(rows)
+        maxima = [max(limits.longest)] * len(rows)
         while pending:
             # 1. Search, in one call for each pair of a minimum and a maximum length.
             calls = defaultdict[tuple[int, int], list[int]](list)
             for number in pending:
-                calls[shortest[number], maxima[number]].append(number)
+                minimum = limits.shortest[number] if limits.shortest else 0
+                calls[minimum, maxima[number]].append(number)
             futures: dict[int, Any] = {}
             for (minimum, maximum), numbers in calls.items():
-                futures |= self._start_few_at_a_time(
-                    numbers, rows, config, minimum, maximum, prefixes, check, no_doubles=no_doubles
-                )
+                futures |= self._start_few_at_a_time(numbers, rows, config, limits, minimum, maximum, check)
             for number, future in futures.items():
                 hypotheses[number] = self._hypotheses(future.result(), config)
 
@@ -171,10 +178,11 @@ class Ctranslate2Searcher(Searcher):
             too_long = []
             for number in pending:
                 lengths = [len(hypothesis.tokens) + hypothesis.finished for hypothesis in hypotheses[number]]
-                if max(lengths, default=0) > limits[number] and maxima[number] > limits[number]:
+                limit = limits.longest[number]
+                if max(lengths, default=0) > limit and maxima[number] > limit:
                     too_long.append(number)
             pending = too_long
-            maxima = limits
+            maxima = limits.longest
         return hypotheses
 
     def _rescored(
@@ -217,12 +225,10 @@ class Ctranslate2Searcher(Searcher):
         numbers: Sequence[int],
         rows: Rows,
         config: SearchConfig,
+        limits: OutputLimits,
         shortest: int,
         longest: int,
-        prefixes: Rows | None,
         check: Check | None,
-        *,
-        no_doubles: bool,
     ) -> dict[int, Any]:
         """Start to search the rows with these `numbers`; return the future of each result, by number.
 
@@ -233,9 +239,7 @@ class Ctranslate2Searcher(Searcher):
         futures: dict[int, Any] = {}
         for start in range(0, len(numbers), rows_at_once):
             part = numbers[start : start + rows_at_once]
-            part_rows = [rows[number] for number in part]
-            part_prefixes = None if prefixes is None else [prefixes[number] for number in part]
-            results = self._start(part_rows, config, shortest, longest, part_prefixes, no_doubles=no_doubles)
+            results = self._start(part, rows, config, limits, shortest, longest)
             futures |= zip(part, results, strict=True)
             if check is not None:
                 _wait(results, check)
@@ -243,27 +247,28 @@ class Ctranslate2Searcher(Searcher):
 
     def _start(
         self,
+        numbers: Sequence[int],
         rows: Rows,
         config: SearchConfig,
+        limits: OutputLimits,
         shortest: int,
         longest: int,
-        prefixes: Rows | None,
-        *,
-        no_doubles: bool,
     ) -> Sequence[Any]:
-        """Start a search, and return a future for the result of each row."""
+        """Start to search the rows with these `numbers`, and return a future for the result of each."""
+        sources = [rows[number] for number in numbers]
+        prefixes = [limits.prefixes[number] for number in numbers] if limits.prefixes else None
         width = config.beam_size if config.method == "beam" else 1
         # Our own search never produces these either.
         forbidden = [[SPELLING[PAD]], [SPELLING[SOS]]]
-        if no_doubles:
+        if limits.no_doubles:
             forbidden += [[piece, piece] for piece in self._target_pieces]
         # A worker's batch has at most `batch_size` rows, a fair share of all rows, and bounded memory for long rows.
-        positions = width * max(len(row) + 1 for row in rows)
-        fair_share = math.ceil(len(rows) / self._workers)
+        positions = width * max(len(source) + 1 for source in sources)
+        fair_share = math.ceil(len(sources) / self._workers)
         largest_batch = config.batch_size or self.batch_rows
         batch_size = min(largest_batch, fair_share, self.batch_positions // positions)
         futures: Sequence[Any] = self._model.translate_batch(
-            _spelt(self._source_pieces, rows),
+            _spelt(self._source_pieces, sources),
             None if prefixes is None else _spelt(self._target_pieces, prefixes),
             max_batch_size=max(1, batch_size),
             asynchronous=True,
@@ -271,7 +276,7 @@ class Ctranslate2Searcher(Searcher):
             patience=2,  # ends after 2 W finished hypotheses, much like our beam search (docs/export.md)
             num_hypotheses=width,
             length_penalty=config.length_penalty,
-            no_repeat_ngram_size=config.no_repeat_ngram,
+            no_repeat_ngram_size=limits.no_repeat_ngram,
             disable_unk=True,
             suppress_sequences=forbidden,
             return_end_token=True,  # so that lengths include EOS, as in our search
@@ -332,6 +337,22 @@ def _wait(results: Sequence[Any], check: Check) -> None:
 
 def _spelt(pieces: Sequence[str], rows: Rows) -> list[list[str]]:
     return [[pieces[token] for token in row] for row in rows]
+
+
+def _candidates(
+    hypotheses: Sequence[Hypothesis], count: int, largest_excess: float, config: SearchConfig
+) -> list[Hypothesis]:
+    """Return those of `hypotheses` that may be among the best `count` by exact scores, ranked by their own scores.
+
+    The score of a hypothesis exceeds the exact one by at most `largest_excess` for each of its tokens.
+    """
+    ranked = sorted(hypotheses, key=_rank)
+    if len(ranked) <= count:
+        return ranked
+    last = ranked[count - 1]
+    length = len(last.tokens) + last.finished
+    lowest = last.normalized_score - length * largest_excess / length_penalty(length, config)
+    return ranked[:count] + [hypothesis for hypothesis in ranked[count:] if hypothesis.normalized_score >= lowest]
 
 
 def _rank(hypothesis: Hypothesis) -> tuple[bool, float]:

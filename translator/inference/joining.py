@@ -18,8 +18,8 @@ def join_segments(
         segments: the translations of each segment, best first; at least one segment.
         between: the text before the first segment, between two, and after the last: one more than there are segments.
         count: number of translations.
-        ranked: whether to return the combinations with the highest mean normalized score, best first. Otherwise draws
-            are joined by number: the first of each segment, the second of each, and so on.
+        ranked: whether to return the best combinations, best first. Otherwise draws are joined by number: the first of
+            each segment, the second of each, and so on.
     """
     if count == 1:
         return [_joined([translations[0] for translations in segments], between)]
@@ -38,28 +38,38 @@ def _draws_by_number(segments: Sequence[Sequence[Translation]], count: int) -> l
 class _Combination(NamedTuple):
     """One translation of each segment so far: that of the last, and a back-pointer to a combination before it."""
 
+    finished: int  # number of finished translations
     total: float  # sum of the normalized scores
     translation: Translation  # of the last segment
     previous: int  # index in the list of the combinations of all segments before
 
 
 def _best_combinations(segments: Sequence[Sequence[Translation]], count: int) -> list[Sequence[Translation]]:
-    """Return the `count` combinations with the highest sums of normalized scores, best first; in linear time."""
+    """Return the `count` best combinations, best first, in linear time.
+
+    As in a search, finished translations precede those that were cut off; then the sum of normalized scores decides.
+    """
     # 1. Extend the best combinations of the segments before by each translation of a segment, and keep the best.
     beams: list[list[_Combination]] = []
-    totals = [0.0]
+    bases = [(0, 0.0)]  # finished translations and total of each combination so far
     for translations in segments:
         extended = []
-        for previous, total in enumerate(totals):
+        for previous, (finished, total) in enumerate(bases):
             for translation in translations:
-                extended.append(_Combination(total + translation.normalized_score, translation, previous))
-        best = heapq.nlargest(count, extended, key=lambda combination: combination.total)
-        totals = [combination.total for combination in best]
+                combination = _Combination(
+                    finished=finished + translation.finished,
+                    total=total + translation.normalized_score,
+                    translation=translation,
+                    previous=previous,
+                )
+                extended.append(combination)
+        best = heapq.nlargest(count, extended, key=lambda combination: (combination.finished, combination.total))
+        bases = [(combination.finished, combination.total) for combination in best]
         beams.append(best)
 
     # 2. Follow the back-pointers from the last segment to the first.
     results: list[Sequence[Translation]] = []
-    for rank in range(len(totals)):
+    for rank in range(len(bases)):
         parts: list[Translation] = []
         for beam in reversed(beams):
             combination = beam[rank]

@@ -1,8 +1,10 @@
 """The search that avoids loops: sentences whose translations repeat themselves are searched again."""
 
+import math
 from typing import Final
 
 from translator.config import SearchConfig
+from translator.errors import CheckpointError
 from translator.inference.searcher import Check, Searcher
 from translator.search.hypothesis import Hypothesis, Rows
 from translator.search.loop_detection import looping_words, repeats_itself
@@ -37,8 +39,16 @@ def find_without_loops(
         prefixes: for each row, the target ids that begin its hypotheses.
         check: called during each search (see `Searcher.find`); an exception it raises ends the search.
         scored: False if only the tokens are needed; an engine may then skip exact scores.
+
+    Raises CheckpointError: the model's probabilities are NaN.
     """
     hypotheses = searcher.find(rows, config, count, prefixes, check, scored=scored)
+    # NaN probabilities give no hypotheses, or some with NaN scores.
+    for row_hypotheses in hypotheses:
+        if not row_hypotheses or math.isnan(row_hypotheses[0].score):
+            raise CheckpointError(
+                "the model's probabilities are not numbers (NaN): its training has diverged; use an earlier checkpoint"
+            )
     if config.method == "sampling" or not config.avoid_loops:
         return hypotheses
 

@@ -9,7 +9,7 @@ from translator.config import SearchConfig
 from translator.inference.searcher import Searcher
 from translator.inference.translation import Translation
 from translator.search.length_penalty import length_penalty
-from translator.search.output_lengths import output_lengths
+from translator.search.output_lengths import output_limits
 
 
 class PairIds(NamedTuple):
@@ -48,7 +48,7 @@ def score_batch(
     hypotheses = searcher.score(rows, [pair.target for pair in pairs])
     source_lengths = [len(row) + 1 for row in rows]  # with EOS
     # A search could not have found a target beyond its length limit.
-    limits = output_lengths(source_lengths, search, searcher.max_positions).longest
+    limits = output_limits(source_lengths, search, searcher.max_positions).longest
     scored = []
     for translation, hypothesis, limit in zip(translations, hypotheses, limits, strict=True):
         scored_translation = replace(

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from translator.errors import InputError
+from translator.errors import InputError, StorageError
 from translator.run.logging import LOGGER
 from translator.run.storage import replacing, storage_errors
 
@@ -124,11 +124,21 @@ class PartialOutput:
         self.lines += lines
 
     def finish(self) -> None:
-        """Write `OUTPUT` from the chunks, and delete the partial file."""
+        """Write `OUTPUT` from the chunks, and delete the partial file.
+
+        Raises StorageError: the partial file has changed since it was written; `OUTPUT` stays as it was.
+        """
         with storage_errors(self._output):
             with replacing(self._output) as stream:
                 # The chunks are read from the disk again, so memory stays flat, and the checksums are checked once
                 # more.
+                whole_lines = 0
                 for chunk, _ in self._chunks():
                     stream.write(chunk.output.encode("utf-8"))
+                    whole_lines += chunk.lines
+                if whole_lines != self.lines:
+                    raise StorageError(
+                        f"cannot write {self._output}: {self._path} was damaged on the disk after line "
+                        f"{whole_lines} of {self.lines}; check the disk, and repeat the command, which continues there"
+                    )
             self._path.unlink(missing_ok=True)

@@ -6,7 +6,8 @@ B sentences, R rows, T tokens so far, V vocabulary, P tokens of the longest pref
 import torch
 from torch import Tensor
 
-from translator.search.hypothesis import FIRST_PRODUCED, Rows
+from translator.search.hypothesis import FIRST_PRODUCED
+from translator.search.output_lengths import OutputLimits
 from translator.special_tokens import EOS, PAD
 
 
@@ -14,25 +15,23 @@ class Constraints:
     """Forbids next tokens of a hypothesis; the scores of the allowed tokens do not change.
 
     Args:
-        shortest: (B,) int64, minimum length of each output in tokens, EOS included.
-        no_repeat_ngram: n; no n-gram occurs twice in a hypothesis (Paulus et al. 2018 §2.5). 0 allows repetition.
-        prefixes: for each sentence, the ids that begin its outputs; they take precedence. UNK may be forced.
-        no_doubles: no token follows itself.
+        limits: of B outputs. For repeated n-grams see Paulus et al. 2018 §2.5. Prefixes take precedence, and UNK may be
+            forced.
+        device: where the search runs.
     """
 
-    def __init__(
-        self, shortest: Tensor, no_repeat_ngram: int = 0, prefixes: Rows | None = None, *, no_doubles: bool = False
-    ) -> None:
-        self._shortest = shortest
-        self._ngram_length = no_repeat_ngram
-        self._no_doubles = no_doubles
-        prefixes = prefixes or [()] * len(shortest)
+    def __init__(self, limits: OutputLimits, device: torch.device) -> None:
+        count = len(limits.longest)
+        self._shortest = torch.tensor(limits.shortest or [0] * count, device=device)  # (B,)
+        self._ngram_length = limits.no_repeat_ngram
+        self._no_doubles = limits.no_doubles
+        prefixes = limits.prefixes or [()] * count
         longest_prefix = max(map(len, prefixes), default=0)
         padded_prefixes = []
         for prefix in prefixes:
             padding = [PAD] * (longest_prefix - len(prefix))
             padded_prefixes.append([*prefix, *padding])
-        self._forced = shortest.new_tensor(padded_prefixes).view(len(shortest), longest_prefix)  # (B, P)
+        self._forced = self._shortest.new_tensor(padded_prefixes).view(count, longest_prefix)  # (B, P)
 
     def forbidden(self, produced: Tensor, sentences: Tensor, vocabulary: int) -> Tensor:
         """Return a mask (R, V) bool, True = forbidden: PAD, UNK, SOS, and the tokens that the constraints forbid.

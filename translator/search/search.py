@@ -3,18 +3,15 @@
 B sentences, S source length
 """
 
-import math
-
 import torch
 from torch import Tensor
 
 from translator.config import SearchConfig
-from translator.errors import CheckpointError
 from translator.search.beam import beam_search
 from translator.search.constraints import Constraints
 from translator.search.greedy import greedy_search
 from translator.search.hypothesis import Hypothesis, Rows, check_count
-from translator.search.output_lengths import output_lengths
+from translator.search.output_lengths import output_limits
 from translator.search.search_model import SearchModel, State
 from translator.search.token_sampling import sample_hypotheses
 from translator.special_tokens import PAD
@@ -39,36 +36,21 @@ def search(
         prefixes: for each row, the ids (without SOS) that begin its hypotheses. Scores include their log-probabilities.
         no_doubles: forbid that a token follows itself.
 
-    Raises:
-        ConfigError: the method cannot find `count` hypotheses.
-        CheckpointError: the model's probabilities are NaN.
+    Raises ConfigError: the method cannot find `count` hypotheses.
     """
     check_count(config, count)
     if len(source) == 0:
         return []
 
-    # 1. Limit the length of each output, and set the constraints, if there are any.
+    # 1. Limit the outputs.
     source_lengths = (source != PAD).sum(dim=1).tolist()
-    lengths = output_lengths(source_lengths, config, model.max_positions, prefixes)
-    longest = torch.tensor(lengths.longest, device=source.device)  # (B,)
-    shortest = torch.tensor(lengths.shortest, device=source.device)  # (B,)
-    constraints = None
-    has_prefixes = prefixes is not None and any(prefixes)
-    if config.min_length_ratio > 0 or config.no_repeat_ngram > 0 or no_doubles or has_prefixes:
-        constraints = Constraints(shortest, config.no_repeat_ngram, prefixes, no_doubles=no_doubles)
+    limits = output_limits(source_lengths, config, model.max_positions, prefixes, no_doubles=no_doubles)
+    longest = torch.tensor(limits.longest, device=source.device)  # (B,)
+    constraints = Constraints(limits, source.device) if limits.exclude_tokens else None
 
     # 2. Search.
     if config.method == "beam":
-        results = beam_search(model, source, longest, config, count, constraints)
-    elif config.method == "greedy":
-        results = greedy_search(model, source, longest, config, constraints)
-    else:
-        results = sample_hypotheses(model, source, longest, config, count, constraints)
-
-    # 3. NaN probabilities give no hypotheses, or some with NaN scores.
-    for hypotheses in results:
-        if not hypotheses or math.isnan(hypotheses[0].score):
-            raise CheckpointError(
-                "the model's probabilities are not numbers (NaN): its training has diverged; use an earlier checkpoint"
-            )
-    return results
+        return beam_search(model, source, longest, config, count, constraints)
+    if config.method == "greedy":
+        return greedy_search(model, source, longest, config, constraints)
+    return sample_hypotheses(model, source, longest, config, count, constraints)

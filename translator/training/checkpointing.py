@@ -6,12 +6,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-import torch
 from pydantic import TypeAdapter
 from torch import Tensor
 
 from translator.checkpoint.background_writer import BackgroundWriter, snapshot
-from translator.checkpoint.files import LoadedCheckpoint, check_space, restore_weights, save_checkpoint
+from translator.checkpoint.files import LoadedCheckpoint, are_finite, check_space, restore_weights, save_checkpoint
 from translator.checkpoint.recovery import newest_whole, repair
 from translator.checkpoint.retention import mark_best, ranked_steps, remove_old_checkpoints
 from translator.checkpoint.state import CheckpointState, check_normalizer, step_folder
@@ -78,11 +77,7 @@ class TrainingState:
 
     def _check_weights(self) -> None:
         """Raise RunError if a weight is not finite."""
-        # `aminmax` propagates NaN, and needs no mask as large as the weights.
-        bounds: list[Tensor] = []
-        for weight in self.model.parameters():
-            bounds += torch.aminmax(weight.detach())
-        if not bool(torch.isfinite(torch.stack(bounds)).all()):
+        if not are_finite(self.model.parameters()):
             raise RunError(
                 f"a weight is no longer finite near step {self.progress.step}; the last checkpoint is intact. Lower "
                 "training.learning_rate or raise training.warmup_steps, and train into a new folder (run.directory=...)"

@@ -1,0 +1,99 @@
+"""Export a run in three formats, and load each: in this program, in CTranslate2 itself, and in transformers."""
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+
+from tests.fence.conftest import write_small_recipe
+from tests.fence.small_language import question, seen, statement
+from tests.support.command_line import Finished, translator
+from tests.support.damaged_weights import replace_weights
+from translator import Translator
+
+PAIRS = [statement("book", "old"), question("tree", "new"), seen("letter", "white")]
+SOURCES = [english for english, _ in PAIRS]
+TRANSLATIONS = [persian for _, persian in PAIRS]
+
+
+def export(run: Path, kind: str, folder: Path, *options: str) -> Finished:
+    return translator("export", "--run", run, "--to", kind, *options, folder)
+
+
+@pytest.fixture(scope="module")
+def exports(small_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the small run in the formats `ctranslate2` and `safetensors`, and in int8."""
+    folder = tmp_path_factory.mktemp("exports")
+    for kind in ("ctranslate2", "safetensors"):
+        assert export(small_run, kind, folder / kind).code == 0
+    assert export(small_run, "ctranslate2", folder / "int8", "--quantization", "int8").code == 0
+    return folder
+
+
+@pytest.mark.parametrize("name", ["ctranslate2", "safetensors", "int8"])
+def test_an_export_translates_like_its_run(name: str, exports: Path) -> None:
+    result = translator("translate", "--run", exports / name, *SOURCES)
+    assert (result.code, result.lines) == (0, TRANSLATIONS)
+    assert Translator.load(exports / name).translate_lines(SOURCES) == TRANSLATIONS
+
+
+def test_safetensors_translate_on_torch_too(exports: Path) -> None:
+    assert Translator.load(exports / "safetensors", engine="torch").translate_lines(SOURCES) == TRANSLATIONS
+
+
+def test_an_int8_export_has_less_than_half_the_size(exports: Path) -> None:
+    sizes = {name: (exports / name / "model.bin").stat().st_size for name in ("ctranslate2", "int8")}
+    assert 2 * sizes["int8"] < sizes["ctranslate2"]
+
+
+def test_ctranslate2_itself_translates_with_an_export(exports: Path) -> None:
+    ctranslate2: Any = importlib.import_module("ctranslate2")
+    model = ctranslate2.Translator(str(exports / "ctranslate2"))
+    folder = str(exports / "ctranslate2" / "subword")
+    source = sentencepiece.SentencePieceProcessor(model_file=f"{folder}/source.model")
+    target = sentencepiece.SentencePieceProcessor(model_file=f"{folder}/target.model")
+    (result,) = model.translate_batch([source.encode(SOURCES[0], out_type=str)])
+    assert target.decode(result.hypotheses[0]) == TRANSLATIONS[0]
+
+
+def test_an_export_never_goes_into_a_folder_that_has_files(small_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    result = export(small_run, "safetensors", tmp_path)
+    assert result.code == 2
+    assert "not empty" in result.err
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_marian_refuses_a_model_that_it_cannot_hold(small_run: Path, tmp_path: Path) -> None:
+    result = export(small_run, "marian", tmp_path / "marian")
+    assert result.code == 2
+    assert "model.norm: post" in result.err
+    assert not (tmp_path / "marian").exists()
+
+
+@pytest.mark.parametrize("value", ["nan", "inf"])
+@pytest.mark.parametrize("kind", ["ctranslate2", "safetensors"])
+def test_a_model_that_has_diverged_is_not_exported(kind: str, value: str, small_copy: Path, tmp_path: Path) -> None:
+    replace_weights(small_copy, float(value))
+    result = export(small_copy, kind, tmp_path / "export")
+    assert result.code == 2
+    assert "training has diverged; use an earlier checkpoint" in result.err
+    assert not (tmp_path / "export").exists()
+
+
+def test_transformers_translates_with_a_marian_export(tmp_path: Path) -> None:
+    changes = ("model.norm=post", "training.max_steps=4", "training.validate_every=4", "search.method=greedy")
+    trained = translator("train", "--config", write_small_recipe(tmp_path), "--set", *changes)
+    assert trained.code == 0, trained.err
+    run = tmp_path / "runs" / "small"
+    assert export(run, "marian", tmp_path / "marian").code == 0
+
+    transformers: Any = importlib.import_module("transformers")
+    tokenizer = transformers.MarianTokenizer.from_pretrained(tmp_path / "marian")
+    model = transformers.MarianMTModel.from_pretrained(tmp_path / "marian").eval()
+    output = model.generate(**tokenizer(SOURCES, return_tensors="pt", padding=True), max_new_tokens=12)
+    expected = Translator.load(run, engine="torch").translate_lines(SOURCES)
+    for text, line in zip(tokenizer.batch_decode(output, skip_special_tokens=True), expected, strict=True):
+        assert line[:10] == text[:10]
