@@ -14,7 +14,7 @@ from translator.corpus.file_hashes import FileHashes
 from translator.corpus.normalizer_rules import NormalizerRules
 from translator.corpus.sources import source_files
 
-PREPARE_VERSION: Final = 3  # raised when the same settings give different text
+PREPARE_VERSION: Final = 4  # raised when the same settings give different text
 
 
 def corpus_fingerprint(
