@@ -367,7 +367,7 @@ NOTHING, ONE_LANGUAGE = ("12", "۱۲"), ("abc", "abc")
     ],
 )
 def test_swapped_sides_are_refused(tmp_path: Path, texts: list[tuple[str, str]], counts: str | None) -> None:
-    source = tsv(tmp_path / "x.tsv", texts)
+    source = tsv(tmp_path / "x.tsv", texts, source_column=1, target_column=2)
     if counts is None:
         assert [pair[1:3] for pair in read_pairs(source)] == texts
     else:
@@ -375,6 +375,11 @@ def test_swapped_sides_are_refused(tmp_path: Path, texts: list[tuple[str, str]],
             f"corpus source `x`: {tmp_path}/x.tsv: the two sides are swapped: {counts} with letters are Persian in "
             "the column of the English text and English in the other; swap the columns"
         )
+
+
+def test_columns_without_names_are_read_by_their_script(tmp_path: Path) -> None:
+    source = tsv(tmp_path / "x.tsv", [SWAPPED] * 3)
+    assert [pair[1:3] for pair in read_pairs(source)] == [RIGHT] * 3
 
 
 @pytest.fixture
