@@ -2,6 +2,7 @@
 
 import re
 from enum import StrEnum
+from pathlib import PurePath
 from typing import Final
 
 _PACKED: Final = re.compile(r"\.(gz|xz|zst)$", re.IGNORECASE)
@@ -31,6 +32,18 @@ _FORMS: Final = {
     ".parquet": Form.PARQUET,
     ".tmx": Form.TMX,
 }
+_UNREAD: Final = {
+    **dict.fromkeys((".srt", ".vtt", ".ass"), "a file of subtitles"),
+    **dict.fromkeys((".po", ".pot", ".mo"), "a gettext file, with the messages of a program"),
+    **dict.fromkeys((".xlf", ".xliff", ".sdlxliff"), "an XLIFF file of a translation program"),
+    **dict.fromkeys((".properties", ".strings", ".resx", ".arb"), "a file with the texts of a program by key"),
+}
+"""Files whose lines are no texts, by their suffix."""
+
+
+def unread_kind(name: str) -> str | None:
+    """Return what a file is that cannot be read as text, such as "a file of subtitles"; None for other names."""
+    return _UNREAD.get(PurePath(without_packing(name)).suffix.lower())
 
 
 def without_packing(name: str) -> str:
