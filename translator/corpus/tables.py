@@ -21,6 +21,7 @@ _ENGLISH_WORD: Final = re.compile(
     r"(?<![^\s\"'(“‘])(?:[A-Z]?[a-z]{2,}|[A-Z]{2,})(?![^\s\"').,;:!?”’…])"
 )  # no key, no address
 _WORDS_OF_TEXT: Final = 0.2  # of the largest vocabulary, which a column of texts has; codes and names repeat
+SEPARATOR_LINE: Final = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # tells Excel the delimiter of the next lines
 
 
 class Row(NamedTuple):
@@ -32,8 +33,10 @@ class Row(NamedTuple):
 
 
 def rows_of_tsv(lines: Iterable[str]) -> Iterator[Row]:
-    """Yield a row for each line, with tabs between its cells; the blank lines at the end are no rows."""
+    """Yield a row for each line, with tabs between its cells; a `sep=` first, and blank lines last, are no rows."""
     for number, line in numbered_lines(lines):
+        if number == 1 and SEPARATOR_LINE.fullmatch(line):
+            continue
         yield Row(number, line, line.split("\t"))
 
 
