@@ -192,9 +192,9 @@ def _note_ignored(
     if names is not None:
         note(f"{label}: line 1 has names; {columns.note_on_columns_read(names)}")
         return
+    message = f"{label}: English is read from column {columns.english + 1}, Persian from column {columns.persian + 1}"
     if (columns.english, columns.persian, columns.score) == (0, 1, None):
-        if width > 2:
-            ignored = "the third column" if width == 3 else f"columns 3 to {width}"
-            note(f"{label}: {ignored} of the table, after English and Persian, is not read")
-        return
-    note(f"{label}: English is read from column {columns.english + 1}, Persian from column {columns.persian + 1}")
+        if width == 2:
+            return
+        message += "; the third column is not read" if width == 3 else f"; columns 3 to {width} are not read"
+    note(message)
