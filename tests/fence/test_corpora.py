@@ -4,7 +4,7 @@ import gzip
 import json
 import lzma
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,7 @@ def lines(texts: list[str]) -> bytes:
     return "".join(f"{text}\n" for text in texts).encode()
 
 
-def table(rows: list[tuple[str, ...]], delimiter: str = "\t") -> bytes:
+def table(rows: Sequence[tuple[str, ...]], delimiter: str = "\t") -> bytes:
     return lines([delimiter.join(row) for row in rows])
 
 

@@ -144,12 +144,14 @@ def _unnamed_columns(rows: Sequence[Row], width: int, source: SourceConfig, labe
     places = _text_places(rows, width, score)
     if len(places) < 2:
         raise CorpusError(f"{label}: it has no column for each text beside the scores; see `min_score`")
-    persian = _place_of_words(rows, width, places, ARABIC_SCRIPT_WORD)
-    if persian is None:
+    persian_place = _place_of_words(rows, width, places, ARABIC_SCRIPT_WORD)
+    if persian_place is None:
         return Columns(english=places[0], persian=places[1], score=score)
-    others = [place for place in places if place != persian]
-    english = _place_of_words(rows, width, others, _ENGLISH_WORD)
-    return Columns(english=others[0] if english is None else english, persian=persian, score=score)
+    places.remove(persian_place)
+    english_place = _place_of_words(rows, width, places, _ENGLISH_WORD)
+    if english_place is None:
+        english_place = places[0]
+    return Columns(english=english_place, persian=persian_place, score=score)
 
 
 def _place_of_words(rows: Sequence[Row], width: int, places: Sequence[int], word: re.Pattern[str]) -> int | None:
