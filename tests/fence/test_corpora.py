@@ -176,9 +176,10 @@ run: {{directory: "{folder}/run", device: cpu, threads: 1}}
 corpus:
   prepared_directory: "{folder}/prepared"
   split: {{validation: 0, test: 0}}
+  filters: {{max_markup: null}}
   sources:
 {sources}
-subword: {{model_type: bpe, vocabulary_size: 100}}
+subword: {{model_type: bpe, vocabulary_size: 130}}
 batching: {{tokens_per_batch: 512, max_length: 64}}
 model: {{d_model: 16, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: 16, max_positions: 64}}
 training: {{max_steps: 1, precision: float32}}
