@@ -207,19 +207,19 @@ def test_the_column_of_scores_is_no_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("english", "persian", "problem"),
+    ("english", "persian", "problem", "columns"),
     [
-        ("House", "eng", "the Persian side is no Persian: 0 of its first 120 texts have Arabic-script letters"),
-        ("خانه", "خانه", "the English side is no English: 0 of its first 120 texts have Latin letters"),
+        ("House", "eng", "the Persian side is no Persian: 0 of its first 120 texts have Arabic-script letters", (2, 3)),
+        ("خانه", "خانه", "the English side is no English: 0 of its first 120 texts have Latin letters", (3, 2)),
     ],
 )
 def test_a_side_without_letters_of_its_language_is_refused(
-    tmp_path: Path, english: str, persian: str, problem: str
+    tmp_path: Path, english: str, persian: str, problem: str, columns: tuple[int, int]
 ) -> None:
     content = f"7\t{english}\t{persian}\tx\n" * 120
     message = complaint(one_file(tmp_path / "x.tsv", content.encode()))
     assert problem in message
-    assert message.endswith("; English is read from column 2, Persian from column 3")
+    assert message.endswith(f"; English is read from column {columns[0]}, Persian from column {columns[1]}")
 
 
 def test_a_side_of_numbers_is_refused(tmp_path: Path) -> None:

@@ -195,6 +195,7 @@ def test_rule_drops_pairs_beyond_its_limit_and_keeps_the_others(rule: str, limit
 
 DROPPED = {
     "replacement_character": ("The caf\ufffd is open.", "کافه باز است."),
+    "no_words": ("12:30", "۱۲:۳۰"),
     "too_many_words": ("a " * 100 + "a", "در " * 100 + "باز"),
     "too_many_characters": ("a" * 1001, "ب" * 1000),
     "length_ratio": ("He was standing at the window again.", "او بود."),
@@ -226,6 +227,7 @@ KEYS = {rule.name: rule.key for rule in PAIR_RULES if rule.key is not None}
 ALL_OFF = {key: switched_off(key) for key in KEYS.values()}
 LIMITS = {
     "replacement_character": True,
+    "no_words": True,
     "max_words": 100,
     "max_characters": 1000,
     "max_length_ratio": 4.0,
@@ -269,7 +271,7 @@ def test_filter_keeps_good_pairs_and_reports_the_first_broken_rule() -> None:
         ("The door is open.", "در باز است."),
         ("He saw her on May 12, 1990.", "او را در ۱۲ مه ۱۹۹۰ دید."),
         ("In the beginning God created the heaven and the earth.", "در ابتدا، خدا آسمانها و زمین را آفرید."),
-        ("1999", "۱۹۹۹"),
+        ("Page 1999", "صفحهٔ ۱۹۹۹"),
         ("é ñ", "آب"),
     ):
         assert broken_rule(*pair) is None

@@ -95,13 +95,13 @@ def test_a_row_with_other_columns_than_most_has_a_defect() -> None:
     ]
 
 
-@pytest.mark.parametrize(("extra_columns", "note"), [("\tx", "the third column"), ("\tx\ty", "columns 3 to 4")])
+@pytest.mark.parametrize(("extra_columns", "note"), [("\tx", "the third column is"), ("\tx\ty", "columns 3 to 4 are")])
 def test_columns_after_the_second_are_ignored_with_a_note(extra_columns: str, note: str) -> None:
     notes: list[str] = []
     rows = [f"a\tb{extra_columns}", f"c\td{extra_columns}", "e\tf"]
     pairs = list(pairs_of_table(rows_of_tsv(rows), TABLE_SOURCE, "text.tsv", notes.append))
     assert pairs == [Pair(1, "a", "b"), Pair(2, "c", "d"), Pair(3, "e\tf", "", "bad_row")]
-    assert notes == [f"text.tsv: {note} of the table, after English and Persian, is not read"]
+    assert notes == [f"text.tsv: English is read from column 1, Persian from column 2; {note} not read"]
 
 
 @pytest.mark.parametrize("blank", [[], [""], ["", " ", ""]])

@@ -138,9 +138,10 @@ ALONE: dict[tuple[str, bool | str, Side], list[tuple[str, str]]] = {
         ("&quot; yes &quot; don &apos;t", '"yes" don \'t'),
         ("&#91; 1 &#93; &lt; &#124;", "[1] < |"),
         ("می&zwnj;روم&nbsp;من", "می\u200cروم من"),
+        ("می&#8204;روم&#10;&#x200C;من&hellip;", "می\u200cروم \u200cمن…"),
         ("well @-@ known 5 @.@ 5 a@-@b", "well-known 5.5 a-b"),
         ("-LRB- x -rrb- -LSB- y -RSB-", "(x) [y]"),
-        ("&copy; &ampx a@b.c @-@ -LRB-x", "&copy; &ampx a@b.c @-@ -LRB-x"),
+        ("&copy; &ampx &x; a@b.c @-@ -LRB-x", "© &ampx &x; a@b.c @-@ -LRB-x"),
     ],
     ("punctuation_spacing", True, "source"): [
         ("$ 5 or £ 6.5 , 7 % of it", "$5 or £6.5, 7% of it"),
@@ -423,16 +424,16 @@ def test_output_changes_only_with_the_normalizer_version() -> None:
         outputs += map(normalizer.source, texts)
         outputs += map(normalizer.target, texts)
     digest = hashlib.sha256(json.dumps(outputs).encode()).hexdigest()[:16]
-    assert (CURRENT_RULES.version, digest) == (2, "68b7bf6ca2206f37")
+    assert (CURRENT_RULES.version, digest) == (3, "68b7bf6ca2206f37")
 
 
 def test_the_data_of_the_rules_change_only_with_the_normalizer_version() -> None:
     """A run keeps the rules as data under this hash; a pattern may be composed in another way, but not change."""
-    assert (CURRENT_RULES.version, CURRENT_RULES.sha256[:16]) == (2, "39a82cd12f45148f")
+    assert (CURRENT_RULES.version, CURRENT_RULES.sha256[:16]) == (3, "390354b6a91ede2f")
 
 
 def test_folds_change_only_with_the_version_of_the_preparation() -> None:
     """Prepared data are kept for the same version, and their duplicates are found by folds."""
     folds = [fold(text) for text in EXAMPLE_TEXTS]
     digest = hashlib.sha256(json.dumps(folds).encode()).hexdigest()[:16]
-    assert (PREPARE_VERSION, digest) == (3, "86626f5c7d473746")
+    assert (PREPARE_VERSION, digest) == (4, "86626f5c7d473746")

@@ -81,6 +81,8 @@ class FilterConfig(Section, effect=Effect.TEXT):
 
     replacement_character: bool = True
     """Drop a pair that contains U+FFFD, the replacement for a character that could not be decoded."""
+    no_words: bool = True
+    """Drop a pair with a side without letters, such as `12:30` or `* * *`; translation copies such text."""
     max_words: PositiveInt | None = 100
     """Largest number of words on either side."""
     max_characters: PositiveInt | None = 1000

@@ -1,9 +1,11 @@
 """Read files as blocks of bytes: plain, compressed by gzip, xz or zstd, or as a member of a zip archive."""
 
+import codecs
 import contextlib
 import errno
 import itertools
 import lzma
+import re
 import struct
 import tarfile
 import zipfile
@@ -35,6 +37,7 @@ _SIGNATURES: Final = {
     b"BZh": "bzip2 file",
 }
 _SUFFIXES: Final = {".gz": "gzip file", ".xz": "xz file", ".zst": "zstd file", ".zip": "zip archive"}
+_CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _UNPACKERS: Final[dict[str, Callable[[], Any]]] = {
     "gzip file": lambda: zlib.decompressobj(16 + zlib.MAX_WBITS),
     "xz file": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ),
@@ -62,10 +65,28 @@ def packing_of_bytes(start: bytes) -> str | None:
 
 
 def packing_of(path: Path) -> str | None:
-    """Return the compression of a file, such as "gzip file", by its first bytes or its suffix; None for text."""
+    """Return the compression of a file, such as "gzip file", by its first bytes; None for text.
+
+    Text may be called `.gz`, but damaged bytes need that name to be recognised, and a page of a server may be `.zip`.
+    """
     with storage_errors(path, "read"), path.open("rb") as stream:
         start = stream.read(512)
-    return packing_of_bytes(start) or _SUFFIXES.get(path.suffix.lower())
+    kind = packing_of_bytes(start)
+    suffix = path.suffix.lower()
+    if kind is not None or (suffix != ".zip" and _is_text(start)):
+        return kind
+    return _SUFFIXES.get(suffix)
+
+
+def _is_text(start: bytes) -> bool:
+    """Return whether the first bytes of a file are text in UTF-8, or in UTF-16 with a byte order mark."""
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return True
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(start)  # the last character may not be whole
+    except UnicodeDecodeError:
+        return False
+    return start != b"" and _CONTROL.search(start) is None
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from typing import Final
 
 from translator.corpus.cells import on_one_line
 from translator.corpus.lines import LONGEST_LINE, Unreadable, numbered_lines
-from translator.corpus.tables import Row
+from translator.corpus.tables import SEPARATOR_LINE, Row
 
 _DELIMITERS: Final = (",", ";", "\t")  # of equally suitable ones the first
 _LINES_FOR_DELIMITER: Final = 100
@@ -20,10 +20,10 @@ _QUOTED: Final = re.compile('"[^"]*"')
 def rows_of_csv(lines: Iterable[str], label: str, note: Callable[[str], None]) -> Iterator[Row]:
     r"""Yield the rows of comma-separated values (RFC 4180); the blank lines at the end are no rows.
 
-    Semicolons or tabs may stand for the commas. A cell in quotation marks may have commas, line ends and doubled
-    quotation marks; nothing may follow its last mark, and other cells have neither marks nor "\r". (Python's `csv`
-    accepts marks there, so that the end of a broken cell may make a pair with the next row.) Each line of a broken row
-    is a row without cells.
+    Semicolons or tabs may stand for the commas, or the sign that a first line such as "sep=|" names. A cell in
+    quotation marks may have commas, line ends and doubled quotation marks; nothing may follow its last mark, and other
+    cells have neither marks nor "\r". (Python's `csv` accepts marks there, so that the end of a broken cell may make a
+    pair with the next row.) Each line of a broken row is a row without cells.
 
     Args:
         label: name of the text in messages.
@@ -31,7 +31,12 @@ def rows_of_csv(lines: Iterable[str], label: str, note: Callable[[str], None]) -
     """
     numbered = numbered_lines(lines)
     first_lines = list(islice(numbered, _LINES_FOR_DELIMITER))
-    delimiter = _delimiter_of([line for _, line in first_lines])
+    separator = SEPARATOR_LINE.fullmatch(first_lines[0][1]) if first_lines else None
+    if separator is None:
+        delimiter = _delimiter_of([line for _, line in first_lines])
+    else:
+        delimiter = separator[1]
+        del first_lines[0]
     reader = _RowReader(_cell_pattern(delimiter), label, note)
     for number, line in chain(first_lines, numbered):
         yield from reader.read(number, line)
@@ -123,6 +128,7 @@ def _delimiter_of(lines: list[str]) -> str:
 
 def _cell_pattern(delimiter: str) -> re.Pattern[str]:
     """Return a pattern of a cell and of what ends it; its groups are quoted text, other text, and the end."""
+    delimiter = re.escape(delimiter)
     return re.compile(rf'(?:"([^"]*+(?:""[^"]*+)*+)"|([^"\r\n{delimiter}]*+))({delimiter}|\Z)')
 
 

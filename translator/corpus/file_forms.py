@@ -83,13 +83,13 @@ _UNREAD_FORMS: Final = (
     ),
     UnreadForm(
         kind="a file of messages of a program (XLIFF)",
-        suffixes=(".xlf", ".xliff"),
+        suffixes=(".xlf", ".xliff", ".sdlxliff"),
         start=re.compile(rb"\s*<[^>]*>\s*<xliff\s|\s*<xliff\s"),
         to_csv="xliff2po FILE texts.po; po2csv texts.po texts.csv",
     ),
     UnreadForm(
-        kind="a file of messages of a program (.strings or .properties)",
-        suffixes=(".strings", ".properties"),
+        kind="a file of messages of a program (.strings, .properties or .resx)",
+        suffixes=(".strings", ".properties", ".resx"),
         start=_NOTHING,
         to_csv="prop2po FILE texts.po; po2csv texts.po texts.csv",
     ),
@@ -100,6 +100,15 @@ _UNREAD_FORMS: Final = (
         to_csv="json2po FILE texts.po; po2csv texts.po texts.csv",
     ),
 )
+
+
+def unread_kind(name: str) -> str | None:
+    """Return what a file is that cannot be read as text, such as "a file of subtitles"; None for other names."""
+    base = without_packing(name).lower()
+    for form in _UNREAD_FORMS:
+        if base.endswith(form.suffixes):
+            return form.kind
+    return None
 
 
 def refuse_unread_form(label: str, name: str, start: bytes) -> None:

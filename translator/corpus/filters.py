@@ -36,6 +36,13 @@ def _has_lost_character(sides: Sides, _: float) -> bool:
     return "\ufffd" in english or "\ufffd" in persian
 
 
+_LETTER: Final = re.compile(r"[^\W\d_]")
+
+
+def _has_side_without_words(sides: Sides, _: float) -> bool:
+    return not all(map(_LETTER.search, sides.texts))
+
+
 # --- lengths ---
 
 _LONG_TEXT: Final = 20  # characters, from which a ratio of lengths tells something
@@ -101,7 +108,6 @@ def _is_arabic(sides: Sides, limit: float) -> bool:
 # --- copies ---
 
 _UNTRANSLATED_FROM: Final = 4  # distinct shared words; names are copied correctly
-_LETTER: Final = re.compile(r"[^\W\d_]")
 
 
 def _is_untranslated(sides: Sides, limit: float) -> bool:
@@ -184,6 +190,7 @@ EMPTY: Final = "empty"
 PAIR_RULES: Final = (
     PairRule(EMPTY, None, _has_empty_side, "One side has no text."),
     PairRule("replacement_character", "replacement_character", _has_lost_character, "A character was lost (U+FFFD)."),
+    PairRule("no_words", "no_words", _has_side_without_words, "One side has no letter: a number, a time or signs."),
     PairRule("too_many_words", "max_words", _has_too_many_words, "One side has too many words."),
     PairRule("too_many_characters", "max_characters", _has_too_many_characters, "One side is too long."),
     PairRule("length_ratio", "max_length_ratio", _differs_in_characters, "One side is far longer."),

@@ -14,7 +14,7 @@ from translator.corpus.normalizer_rules import NormalizerRules
 from translator.corpus.sources import source_files
 from translator.run.storage import sha256_of_json
 
-PREPARE_VERSION: Final = 3  # raised when the same settings give different text
+PREPARE_VERSION: Final = 4  # raised when the same settings give different text
 
 
 def corpus_fingerprint(

@@ -7,7 +7,7 @@ from translator.corpus import characters
 from translator.corpus.characters import CharacterTable, replacing
 from translator.corpus.mojibake import repair_decoding
 from translator.corpus.needed_steps import NeededSteps
-from translator.corpus.punctuation import UNESCAPE
+from translator.corpus.punctuation import UNESCAPE, decode_entities
 from translator.corpus.rewriting import compile_rewriting, compile_step
 
 _FOLDED_LETTERS: Final = {"ة": "ه", "ە": "ه", "ہ": "ه", "ھ": "ه"}  # Arabic, Kurdish and Urdu
@@ -30,14 +30,16 @@ _fold_characters: Final = CharacterTable(
     _essential,
 )
 _unescape: Final = compile_rewriting(UNESCAPE)
-_needed_steps: Final = NeededSteps([compile_step("repair_decoding-1"), compile_step(UNESCAPE)], _fold_characters)
+_needed_steps: Final = NeededSteps(
+    [compile_step("repair_decoding-1"), compile_step("decode_entities-1"), compile_step(UNESCAPE)], _fold_characters
+)
 
 
 def fold(text: str) -> str:
     """Return the key for finding duplicates and leaks: plain letters and digits, or the text if it has none."""
     codes = _fold_characters.encode(text)
     if codes is None or _needed_steps.of(codes):
-        folded = _fold_characters(_unescape(repair_decoding(text)))
+        folded = _fold_characters(_unescape(decode_entities(repair_decoding(text))))
     else:
         folded = _fold_characters.decode(_fold_characters.replace(codes))
     return folded or " ".join(text.split())

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from translator.corpus.mojibake import SUSPECT, repair_decoding
-from translator.corpus.punctuation import single_spaces
+from translator.corpus.punctuation import decode_entities, single_spaces
 from translator.corpus.quotation_marks import (
     join_apostrophes,
     join_quotes,
@@ -19,6 +19,7 @@ from translator.corpus.quotation_marks import (
 
 FUNCTIONS: Final[Mapping[str, Callable[[str], str]]] = {
     "repair_decoding-1": repair_decoding,
+    "decode_entities-1": decode_entities,
     "single_spaces-1": single_spaces,
     "join_quotes-1": join_quotes,
     "join_apostrophes-1": join_apostrophes,
@@ -36,6 +37,7 @@ class Effect(NamedTuple):
 
 EFFECTS: Final[Mapping[str, Effect]] = {
     "repair_decoding-1": Effect(needs=f"[{SUSPECT}]", adds=""),  # of a repaired text nothing is assumed
+    "decode_entities-1": Effect(needs="[&]", adds=""),  # likewise
     "join_quotes-1": Effect(needs='["]', adds=""),
     "join_apostrophes-1": Effect(needs="[']", adds=""),
     "restore_broken_quotes-1": Effect(needs="[;]", adds='"'),

@@ -26,7 +26,7 @@ from translator.corpus.punctuation import JOIN_ENGLISH_SIGNS, JOIN_PUNCTUATION, 
 from translator.corpus.quotation_marks import CORRECT_MARKS, ENGLISH_QUOTES, PERSIAN_QUOTES
 from translator.corpus.rewriting import CompiledStep, compile_step
 
-NORMALIZER_VERSION: Final = 2  # names the rules in the labels of scores; raised whenever the output changes
+NORMALIZER_VERSION: Final = 3  # names the rules in the labels of scores; raised whenever the output changes
 
 _REPAIR: Final = Work(decoding="repair_decoding-1")
 _SPACES: Final = Work(characters=characters.PLAIN_SPACES, text=("single_spaces-1",))
@@ -55,9 +55,10 @@ CURRENT_RULES: Final = NormalizerRules(
         Rule(
             key="punctuation_spacing",
             english=Work(
+                decoding="decode_entities-1",
                 text=(UNESCAPE, CORRECT_MARKS, *JOIN_PUNCTUATION, JOIN_ENGLISH_SIGNS, "join_apostrophes-1"),
             ),
-            persian=Work(text=(UNESCAPE, *JOIN_PUNCTUATION)),
+            persian=Work(decoding="decode_entities-1", text=(UNESCAPE, *JOIN_PUNCTUATION)),
         ),
         Rule(key="contractions", english=Work(text=(JOIN_CONTRACTIONS,))),
         Rule(

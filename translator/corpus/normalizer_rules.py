@@ -50,7 +50,7 @@ Step = str | Rewriting
 class Work:
     """What a rule does to the text of one language, in this order."""
 
-    decoding: str | None = None  # the name of a function that repairs wrongly decoded text
+    decoding: str | None = None  # the name of a function that decodes text again, or the entities in it
     characters: dict[str, str] | None = None  # the replacement of each single character that the rule changes
     text: tuple[Step, ...] = ()
 

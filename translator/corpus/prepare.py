@@ -279,7 +279,8 @@ def _refuse_nothing(reports: Sequence[SourceReport]) -> None:
         summaries.append(f"{report.name}: {summary}")
         if not any(report.kept.values()):
             problem = f"all {report.read:,} pairs were dropped ({summary})"
-            raise CorpusError(f"corpus source `{report.name}`: {problem}; {_advice_for_an_empty_source(report)}")
+            advice = "; ".join([_advice_for_an_empty_source(report), *report.notes])  # these name the columns read
+            raise CorpusError(f"corpus source `{report.name}`: {problem}; {advice}")
     if not any(report.kept["train"] for report in reports):
         raise CorpusError(
             f"no pair is left for training ({'; '.join(summaries)}); hold out fewer pairs (corpus.split.validation, "

@@ -1,8 +1,10 @@
 """Rules of the normalizer for spaces, dashes, escapes and the place of punctuation. In examples, ␣ is a space."""
 
+import html
+import html.entities
+import re
 from typing import Final
 
-from translator.corpus.characters import ZWNJ
 from translator.corpus.normalizer_rules import Rewriting, Row
 
 
@@ -33,25 +35,25 @@ UNIFY_DASHES: Final = Rewriting(
 
 # --- what tokenizers and converters write in place of a sign ---
 
-# The ampersand is last: &amp;lt; becomes &lt; here, and < only when the text is normalized again.
-_ESCAPES: Final = {
-    "&quot;": '"',
-    "&apos;": "'",
-    "&lt;": "<",
-    "&gt;": ">",
-    "&nbsp;": " ",
-    "&#91;": "[",
-    "&#93;": "]",
-    "&#124;": "|",
-    "&zwnj;": ZWNJ,
-    "&amp;": "&",
-}
+_ENTITY: Final = re.compile(r"&(#(?:[0-9]{1,7}|[xX][0-9A-Fa-f]{1,6});|[A-Za-z][A-Za-z0-9]{0,31};)")
+
+
+def decode_entities(text: str) -> str:
+    """Return `text` with a sign for each entity of HTML: R&amp;D → R&D; an unknown one stays, as in `&x;`."""
+    return _ENTITY.sub(_sign, text) if "&" in text else text
+
+
+def _sign(entity: re.Match[str]) -> str:
+    is_number = entity[1].startswith("#")
+    sign = html.unescape(entity[0]) if is_number else html.entities.html5.get(entity[1], entity[0])
+    return " " if sign.isspace() else sign  # a line end would part a line
+
+
 _BRACKETS: Final = {"LRB": "(", "RRB": ")", "LSB": "[", "RSB": "]", "LCB": "{", "RCB": "}"}
 
 UNESCAPE: Final = Rewriting(
-    only_if="[&@-]",  # few texts have such a sign
+    only_if="[@-]",  # few texts have such a sign
     rows=(
-        *(Row(contains=escape, pattern=escape, replacement=sign) for escape, sign in _ESCAPES.items()),  # R&amp;D → R&D
         Row(contains="@", pattern=r"(?<=\w) ?@([-/,.:])@ ?(?=\w)", replacement=r"\1"),  # well␣@-@␣known → well-known
         *(  # -LRB-␣x␣-RRB- → (␣x␣)
             Row(contains="-", pattern=rf"(?<!\S)-(?i:{name})-(?!\S)", replacement=sign)
@@ -59,7 +61,7 @@ UNESCAPE: Final = Rewriting(
         ),
     ),
 )
-"""Escapes become the signs that they stand for."""
+"""Escapes of tokenizers become the signs that they stand for."""
 
 # --- punctuation joins its word ---
 

@@ -79,7 +79,7 @@ def _pairs_of_corpus(
         first_pairs = list(itertools.islice(pairs, _PAIRS_LOOKED_AT))
         if not first_pairs:
             raise CorpusError(f"{label}: it has no lines; check that it is the right file")
-        refuse_swapped(first_pairs, label, [text.label for text in texts])
+        refuse_swapped(first_pairs, label, [text.label for text in texts], remarks)
         refuse_other_scripts(first_pairs, label, remarks)
 
         # 2. All pairs.

@@ -18,7 +18,7 @@ _LANGUAGE_SHARE: Final = 0.01  # of these pairs; with fewer letters of a side's 
 _LATIN: Final = re.compile("[A-Za-z\u00c0-\u024f]")
 
 
-def refuse_swapped(pairs: Sequence[Pair], label: str, text_labels: Sequence[str]) -> None:
+def refuse_swapped(pairs: Sequence[Pair], label: str, text_labels: Sequence[str], remarks: Remarks) -> None:
     """Raise CorpusError if 90% of the pairs with letters on both sides have Persian first and English second."""
     pairs_with_letters = 0
     swapped_pairs = 0
@@ -38,18 +38,18 @@ def refuse_swapped(pairs: Sequence[Pair], label: str, text_labels: Sequence[str]
             f"{label}: the two sides are swapped: {swapped_pairs:,} of the first {pairs_with_letters:,} pairs with "
             f"letters are Persian in {first} and English in {second}; swap the columns, the names of the files, or "
             "`source_path` and `target_path` (in a zip `source_member` and `target_member`, in a table "
-            "`source_column` and `target_column`)"
+            f"`source_column` and `target_column`){remarks}"
         )
 
 
 def refuse_other_scripts(pairs: Sequence[Pair], label: str, remarks: Remarks) -> None:
     """Raise CorpusError if fewer than 1% of the pairs have letters on one of the sides.
 
-    In a table, whose columns `remarks` name, only letters of the script of the side count.
+    In a table, whose columns `remarks` name, only letters of the script of the side count, and a few pairs suffice.
     """
     pairs_with_texts = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
     count = len(pairs_with_texts)
-    if count < _FEWEST_PAIRS_FOR_SCRIPTS:
+    if count == 0 or (count < _FEWEST_PAIRS_FOR_SCRIPTS and not str(remarks)):
         return
     sides = (
         ("English", "Latin", _LATIN, [pair.source for pair in pairs_with_texts]),

@@ -1,5 +1,6 @@
 """Pairs from the rows of a table, with or without a line of names, and with or without scores."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -9,13 +10,18 @@ from translator.config import SourceConfig
 from translator.corpus.cells import pair_of_texts, score_in
 from translator.corpus.columns import Columns, columns_by_name, place_of_column, usual_columns
 from translator.corpus.lines import BAD_ROW, Pair, Unreadable, numbered_lines
-from translator.corpus.scripts import ARABIC_LETTER
+from translator.corpus.scripts import ARABIC_LETTER, ARABIC_SCRIPT_WORD
 from translator.errors import CorpusError
 
 _NO_NAMES: Final = "; line 1 has no such name; if the table has no line of names, give numbers, from 1"
 _ROWS_FOR_WIDTH: Final = 1000
 _PERSIAN_SHARE: Final = 0.9  # of the rows, with which a first row without Persian has names
 _NUMERIC_SHARE: Final = 0.99  # of the cells of a column, with which it has numbers and no text
+_ENGLISH_WORD: Final = re.compile(
+    r"(?<![^\s\"'(“‘])(?:[A-Z]?[a-z]{2,}|[A-Z]{2,})(?![^\s\"').,;:!?”’…])"
+)  # no key, no address
+_WORDS_OF_TEXT: Final = 0.2  # of the largest vocabulary, which a column of texts has; codes and names repeat
+SEPARATOR_LINE: Final = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # tells Excel the delimiter of the next lines
 
 
 class Row(NamedTuple):
@@ -27,8 +33,10 @@ class Row(NamedTuple):
 
 
 def rows_of_tsv(lines: Iterable[str]) -> Iterator[Row]:
-    """Yield a row for each line, with tabs between its cells; the blank lines at the end are no rows."""
+    """Yield a row for each line, with tabs between its cells; a `sep=` first, and blank lines last, are no rows."""
     for number, line in numbered_lines(lines):
+        if number == 1 and SEPARATOR_LINE.fullmatch(line):
+            continue
         yield Row(number, line, line.split("\t"))
 
 
@@ -40,8 +48,8 @@ def pairs_of_table(
     The table has as many columns as most of its first 1,000 rows, at least two. A row with another number of columns
     gives a pair with the defect `BAD_ROW`. The first row is a line of names, and no pair, if it has the names that
     `source` gives or, without these, usual names (see `usual_columns`). So is a first row with words but no Persian, if
-    90% of the others have Persian. Without such names, English and Persian are the first two columns that are not
-    numbers.
+    90% of the others have Persian. Without usual names, English and Persian are the first columns with text in their
+    scripts; if there is no Persian, the first two columns that are not numbers.
 
     Args:
         source: with `source_column`, `target_column` and `min_score`.
@@ -58,7 +66,7 @@ def pairs_of_table(
     names = _names(first_rows, width, source, label)
     if names is None:
         columns = _unnamed_columns(first_rows, width, source, label)
-        if _starts_with_names(first_rows, width, columns.persian):
+        if _starts_with_names(first_rows, width, columns):
             names = [cell.strip() for cell in first_rows[0].cells]
             first_rows = first_rows[1:]
     else:
@@ -106,17 +114,18 @@ def _names(rows: Sequence[Row], width: int, source: SourceConfig, label: str) ->
     return first_cells
 
 
-def _starts_with_names(rows: Sequence[Row], width: int, persian: int) -> bool:
+def _starts_with_names(rows: Sequence[Row], width: int, columns: Columns) -> bool:
     """Return whether the first row has words without Persian, and 90% of the others have Persian in its column."""
     # 1. Names are words in another script.
     first_cells = rows[0].cells
-    if len(first_cells) != width or any(_is_number(cell) for cell in first_cells):
+    if len(first_cells) != width or any(score_in(cell) is not None for cell in first_cells):
         return False
-    if ARABIC_LETTER.search(first_cells[persian]):
+    names = [first_cells[columns.english].strip(), first_cells[columns.persian].strip()]
+    if not all(names) or ARABIC_LETTER.search(names[1]):
         return False
 
     # 2. Nearly all texts below are in the Arabic script.
-    texts = [row.cells[persian] for row in rows[1:] if len(row.cells) == width]
+    texts = [row.cells[columns.persian] for row in rows[1:] if len(row.cells) == width]
     persian_texts = [text for text in texts if ARABIC_LETTER.search(text)]
     return len(persian_texts) > 0 and len(persian_texts) >= _PERSIAN_SHARE * len(texts)
 
@@ -135,7 +144,27 @@ def _unnamed_columns(rows: Sequence[Row], width: int, source: SourceConfig, labe
     places = _text_places(rows, width, score)
     if len(places) < 2:
         raise CorpusError(f"{label}: it has no column for each text beside the scores; see `min_score`")
-    return Columns(english=places[0], persian=places[1], score=score)
+    persian_place = _place_of_words(rows, width, places, ARABIC_SCRIPT_WORD)
+    if persian_place is None:
+        return Columns(english=places[0], persian=places[1], score=score)
+    places.remove(persian_place)
+    english_place = _place_of_words(rows, width, places, _ENGLISH_WORD)
+    if english_place is None:
+        english_place = places[0]
+    return Columns(english=english_place, persian=persian_place, score=score)
+
+
+def _place_of_words(rows: Sequence[Row], width: int, places: Sequence[int], word: re.Pattern[str]) -> int | None:
+    """Return the first of `places` with about as many different words as any, in half of its texts or more."""
+    # Keys, addresses and codes of languages have no words, or the same ones in each row.
+    vocabulary_sizes: dict[int, int] = {}
+    for place in places:
+        texts = [row.cells[place] for row in rows if len(row.cells) == width and row.cells[place].strip()]
+        words_of_texts = [word.findall(text) for text in texts]
+        if 2 * sum(map(bool, words_of_texts)) >= len(texts) > 0:
+            vocabulary_sizes[place] = len(set(chain.from_iterable(words_of_texts)))
+    most = max(vocabulary_sizes.values(), default=0)
+    return next((place for place, size in vocabulary_sizes.items() if size >= _WORDS_OF_TEXT * most), None)
 
 
 def _text_places(rows: Sequence[Row], width: int, score: int | None) -> list[int]:
@@ -165,9 +194,9 @@ def _note_ignored(
     if names is not None:
         note(f"{label}: line 1 has names; {columns.note_on_columns_read(names)}")
         return
+    message = f"{label}: English is read from column {columns.english + 1}, Persian from column {columns.persian + 1}"
     if (columns.english, columns.persian, columns.score) == (0, 1, None):
-        if width > 2:
-            ignored = "the third column" if width == 3 else f"columns 3 to {width}"
-            note(f"{label}: {ignored} of the table, after English and Persian, is not read")
-        return
-    note(f"{label}: English is read from column {columns.english + 1}, Persian from column {columns.persian + 1}")
+        if width == 2:
+            return
+        message += "; the third column is not read" if width == 3 else f"; columns 3 to {width} are not read"
+    note(message)

@@ -8,13 +8,14 @@ from typing import Final, NamedTuple
 
 from translator.config import SourceConfig
 from translator.corpus.compression import members_of, packing_of, read_blocks
-from translator.corpus.file_forms import Form, form_of, without_packing
+from translator.corpus.file_forms import Form, form_of, unread_kind, without_packing
 from translator.corpus.lines import read_lines
 from translator.corpus.parquet import MAGIC
 from translator.corpus.sources import choose_members
 from translator.errors import CorpusError
 from translator.run.text import excerpt
 
+_JSON_DOCUMENT: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{\s*\n")  # an object whose members begin on the next line
 _JSON_OBJECT: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"[^\t\n]*(\n|$)')  # on a first line without tabs
 
 
@@ -29,9 +30,36 @@ class TextFile(NamedTuple):
         """Name of the text in messages."""
         return str(self.file) if self.member is None else f"{self.file}, member {excerpt(self.member, 200)}"
 
+    @property
+    def name(self) -> str:
+        """Name of the file or of the member."""
+        return self.file.name if self.member is None else self.member
+
+    def refuse_unread(self) -> None:
+        """Raise CorpusError if its name tells that its lines are no texts."""
+        kind = unread_kind(self.name)
+        if kind is not None:
+            raise CorpusError(
+                f"{self.label} is {kind}, which cannot be read as a corpus; write its texts to a TSV, with English, a "
+                "tab and Persian on each line, or convert it to TMX"
+            )
+
+    def refuse_json(self) -> None:
+        """Raise CorpusError if its name tells JSON, whose lines are no texts of one side."""
+        if form_of(self.name) is Form.JSON_LINES:
+            raise self._texts_by_key()
+
+    def _texts_by_key(self) -> CorpusError:
+        return CorpusError(
+            f"{self.label} is a JSON document, such as the texts of a program by key, and a corpus needs JSON Lines, "
+            "with both texts in an object on each line; of two documents with the same keys, make it so: "
+            "jq -cs '.[0] as $en | .[1] as $fa | $en | paths(strings) as $key | {en: getpath($key), "
+            "fa: ($fa | getpath($key))} | select(.fa)' EN.json FA.json > pairs.jsonl"
+        )
+
     def form(self) -> Form:
         """Return the form of a text that holds both sides; raise CorpusError if its name tells a wrong one."""
-        name = self.file.name if self.member is None else self.member
+        name = self.name
         form = form_of(name) or Form.TSV
         start = next(self.blocks(), b"")
         if start.startswith(MAGIC):
@@ -48,6 +76,8 @@ class TextFile(NamedTuple):
                 f"{self.label} is one JSON array, and JSON Lines are needed, with an object on each line; convert it: "
                 f"jq -c '.[]' {shlex.quote(unpacked.name)} > {shlex.quote(unpacked.stem)}.jsonl"
             )
+        if form is Form.JSON_LINES and _JSON_DOCUMENT.match(start):
+            raise self._texts_by_key()
         if form in (Form.TSV, Form.CSV) and _JSON_OBJECT.match(start):
             raise CorpusError(f"{self.label} looks like JSON Lines, not {form}; give it a name that ends in .jsonl")
         return form
@@ -66,8 +96,19 @@ class TextFile(NamedTuple):
 def texts_of(source: SourceConfig, files: Sequence[Path], label: str) -> list[TextFile]:
     """Return the two texts of a corpus, or the one that holds both sides.
 
-    Raises CorpusError: a member of a zip is missing, or `source` names members and the corpus is no zip.
+    Raises CorpusError: a member of a zip is missing, or `source` names members and the corpus is no zip, or a name
+        tells that the lines of a text are no texts.
     """
+    texts = _texts_of(source, files, label)
+    for text in texts:
+        text.refuse_unread()
+        if len(texts) == 2:
+            text.refuse_json()
+    return texts
+
+
+def _texts_of(source: SourceConfig, files: Sequence[Path], label: str) -> list[TextFile]:
+    """Return the texts of a corpus, whatever their names tell."""
     if len(files) == 1 and packing_of(files[0]) == "zip archive":
         members = choose_members(files[0], members_of(files[0]), source.source_member, source.target_member)
         return [TextFile(files[0], member) for member in members]

@@ -73,7 +73,7 @@ def pairs_of_tmx(blocks: Iterable[bytes], label: str, *, drop_invalid: bool) -> 
         these can grow without limit or name other files.
     """
     languages: Languages = {}
-    has_pairs = False
+    has_pairs = has_segments = False
     for group in _unit_groups(_as_utf8(blocks, label), label):
         try:
             pairs = _parse(group, languages)
@@ -84,7 +84,10 @@ def pairs_of_tmx(blocks: Iterable[bytes], label: str, *, drop_invalid: bool) -> 
                 advice = f"{encoding_advice(group.content)}, or set `invalid_utf8: drop` for this source"
                 raise CorpusError(f"{label}, line {pair.line}: the unit is not UTF-8; {advice}")
             has_pairs = has_pairs or pair.defect is None
+            has_segments = has_segments or pair.source != "" or pair.target != ""
             yield pair
+    if not has_pairs and not has_segments and {"en", "fa"} <= set(languages.values()):
+        raise CorpusError(f"{label}: its units have no text in `<seg>`; export the memory again, as TMX 1.4")
     if not has_pairs:
         seen = ", ".join(code[:20] for code in sorted(languages)[:10]) or "none"
         raise CorpusError(f"{label}: no unit has a segment in English and one in Persian; its languages: {seen}")

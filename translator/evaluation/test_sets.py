@@ -40,6 +40,9 @@ _LOOKED_AT: Final = 2000  # sentences for recognising the languages
 _FEW: Final = 0.1  # share of letters below which a text is in another script
 _MOSTLY: Final = 0.5  # share of Arabic words above which a text is Arabic
 _WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
+_END: Final = re.compile(r"(?P<space>\s)?[.!?؟]\s*\Z")  # of a sentence
+_TOKENIZED: Final = 0.5  # share of the ends of sentences that have a space before them
+_FEWEST_TOKENIZED: Final = 3
 _HASH_DIGITS: Final = 8  # that tell two texts of one name apart
 
 Sides = Mapping[str, bytes]
@@ -71,6 +74,7 @@ def chosen_test_sets(run: RunFolder, config: Config, named: Sequence[str], split
             raise InputError(f"two test sets are called `{name}`; name them: --test-set NAME=PATH")
     for test_set in test_sets:
         check_languages(test_set, normalizer, refuse=bool(named))
+        _warn_of_tokenized_references(test_set)
         if test_set.left_out:
             note = left_out_note(len(test_set.sources), test_set.left_out)
             LOGGER.warning(f"test set `{test_set.name}`: {note}: no source text, or no reference")
@@ -197,6 +201,19 @@ def check_languages(held_out: HeldOutSet, normalizer: Normalizer, *, refuse: boo
         if is_other_script and refuse:
             raise CorpusError(message)
         LOGGER.warning(message)
+
+
+def _warn_of_tokenized_references(test_set: HeldOutSet) -> None:
+    """Warn if the references look tokenized: " ." ends many of their lines. sacreBLEU warns of translations so."""
+    ends: list[re.Match[str]] = []
+    for references in test_set.references:
+        ends += filter(None, map(_END.search, references))
+    tokenized = sum(end["space"] is not None for end in ends)
+    if tokenized >= max(_FEWEST_TOKENIZED, _TOKENIZED * len(ends)):
+        LOGGER.warning(
+            f"test set `{test_set.name}`: the references look tokenized: {tokenized:,} of {len(ends):,} sentences end "
+            "in a space and a mark, as in ` .`; detokenize them, since scores of raw text count each such mark as wrong"
+        )
 
 
 def _is_arabic(texts: Sequence[str], normalize: Callable[[str], str]) -> bool:
