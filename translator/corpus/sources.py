@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from translator.config import SourceConfig
 from translator.config.document import Document, apply_override
-from translator.config.paths import present_path
+from translator.config.paths import expand_homes, present_path
 from translator.corpus.file_forms import form_of, without_packing
 from translator.corpus.language_codes import LanguageCode, is_from_persian, split_language
 from translator.errors import CorpusError, InputError
@@ -45,6 +45,7 @@ def _refuse_control_characters(path: str) -> None:
 def corpus_argument(text: str) -> SourceConfig:
     """Return the corpus at a path, or of two files as `ENGLISH:PERSIAN`; raise InputError if there is none."""
     _refuse_control_characters(text)
+    text = expand_homes(text)
     if path_exists(text):
         return SourceConfig(name=_name(text), path=text)
     halves = [(text[: colon.start()], text[colon.end() :]) for colon in re.finditer(":", text)]
