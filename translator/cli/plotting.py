@@ -29,10 +29,11 @@ def picture(
             from translator.run.output_paths import refuse_input_as_output
 
             # A picture may take a translation or a preparation, so its output is checked first.
-            check_picture(options.output)
-            refuse_input_as_output(_recipes(options), options.output)
-            write_picture(draw(options), options.output)
-            say(f"Written to {options.output}")
+            file = Path(options.output)
+            check_picture(file)
+            refuse_input_as_output(_recipes(options), file)
+            write_picture(draw(options), file)
+            say(f"Written to {file}")
 
         return verb(f"plot {name}", summary, *options, output, examples=examples)(draw_and_write)
 

@@ -104,12 +104,11 @@ def export_run(
 
 def _check_target(target: Path, folder: Path | str) -> None:
     """Raise InputError if `target`, which the user calls `folder`, is a file or a folder that is not empty."""
-    with storage_errors(target, "read"):
-        if target.exists() and not target.is_dir():
-            raise InputError(f"cannot export to {folder}: it is a file; choose a folder that does not exist yet")
-        if target.is_dir() and any(target.iterdir()):
-            advice = "existing files are never overwritten; choose another folder, or delete this one first"
-            raise InputError(f"cannot export to {folder}: the folder is not empty; {advice}")
+    if target.exists() and not target.is_dir():
+        raise InputError(f"cannot export to {folder}: it is a file; choose a folder that does not exist yet")
+    if target.is_dir() and any(target.iterdir()):
+        advice = "existing files are never overwritten; choose another folder, or delete this one first"
+        raise InputError(f"cannot export to {folder}: the folder is not empty; {advice}")
 
 
 def _write_run_files(export: Path, run: RunFolder, config: Config, index: ExportIndex, rules: NormalizerRules) -> None:
