@@ -136,7 +136,7 @@ def with_invalid_pattern(values: dict[str, Any]) -> None:
     [
         (of_next_format, "format"),
         (with_unknown_function, "the rule mojibake names the unknown function repair_decoding-9"),
-        (with_invalid_pattern, r"the pattern '\(' is invalid"),
+        (with_invalid_pattern, "a pattern or a template is invalid"),
     ],
 )
 def test_rules_of_a_newer_version_are_refused(copy: RunFolder, change: Change, reason: str) -> None:

@@ -42,7 +42,7 @@ def test_a_folder_that_another_process_fills_is_refused(
         ("..", "has no name of its own"),
         ("runs/..", "has no name of its own"),
         ("file", "is a file; give a new folder"),
-        ("file/run", "cannot write file: a file of this name exists"),
+        ("file/run", "cannot use file: a file of this name exists"),
         ("RUN", "is the folder of the run itself"),
     ],
 )

@@ -1,6 +1,7 @@
 """The newest finished run, for a command that names none."""
 
 import contextlib
+import os
 from pathlib import Path
 
 from translator.checkpoint.state import STATE_FILE, pin_checkpoint, read_state
@@ -14,6 +15,8 @@ def newest_finished_run(folder: Path) -> Path | None:
     A run is left out if its config.yaml or a checkpoint is damaged or of another version, or if it has no subword
     models.
     """
+    if folder.is_dir():
+        os.scandir(folder).close()  # `glob` finds nothing in a folder that may not be read
     # 1. The newest checkpoint of each run; a running training may delete one meanwhile.
     newest: dict[Path, tuple[float, Path]] = {}
     files = f"checkpoints/step-*/{STATE_FILE}"

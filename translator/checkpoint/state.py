@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, TypeAdapter, with_config
+from safetensors import SafetensorError, safe_open
 
 from translator.config import ModelConfig
 from translator.corpus.normalizer import NORMALIZER_VERSION
@@ -245,10 +246,18 @@ def read_description(path: Path) -> CheckpointDescription:
 
 
 def verify_file(path: Path, name: str, digest: str) -> None:
-    """Raise DamagedCheckpointError if a file of the checkpoint in `path` is unreadable or has the wrong checksum."""
+    """Raise DamagedCheckpointError if a file of the checkpoint in `path` is unreadable or has the wrong checksum.
+
+    The checksum may be right where the content is not safetensors, if another program wrote both.
+    """
     try:
         actual_digest = sha256_of_file(path / name)
     except OSError as error:
         raise DamagedCheckpointError(f"cannot read {path / name} ({error.strerror})", path) from error
     if actual_digest != digest:
         raise DamagedCheckpointError(f"{path / name} does not match its checksum", path)
+    try:
+        with safe_open(path / name, "numpy"):  # reads the header
+            pass
+    except SafetensorError as error:
+        raise DamagedCheckpointError(f"cannot read {path / name} ({error})", path) from error

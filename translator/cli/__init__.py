@@ -30,6 +30,7 @@ from translator.errors import InputError, Interrupted, TranslatorError
 from translator.run.logging import log_to_console, print_error
 from translator.run.memory import check_address_space
 from translator.run.signals import stop_on_signals
+from translator.run.storage import path_errors
 from translator.run.text import printable
 
 _MODULES: Final = (
@@ -72,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Everything from here on can be stopped by a signal, and every mistake of a user becomes one message.
     typed = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        with stop_on_signals() as stop:
+        with stop_on_signals() as stop, path_errors():
             _check_current_folder()
             program = parser()
             context = argparse.Namespace(arguments=typed, program=program)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from translator.config.paths import expand_home
 from translator.errors import InputError
 from translator.inference.line_writer import write_lines
 from translator.run.logging import LOGGER
@@ -178,7 +179,9 @@ def repeat_set(arguments: Sequence[str]) -> list[str]:
 
 
 def place(text: str) -> str:
-    """Return the path of a file or folder; refuse an empty one (an unset shell variable) and control characters.
+    """Return the path of a file or folder; `~` is a home folder.
+
+    Refuses an empty path (an unset shell variable) and control characters; raises InputError for an unknown home.
 
     A recipe names its paths in one line each, so a path with a line break or a tab could never be read again.
     """
@@ -188,12 +191,14 @@ def place(text: str) -> str:
         raise argparse.ArgumentTypeError(
             f"the path {text!r} has a control character, such as a tab or a line break; rename the file or folder"
         )
-    return text
+    return expand_home(text)
 
 
 _SETTINGS: Final = "override config keys; one or more KEY.PATH=VALUE"
 SET: Final = option("--set KEY.PATH=VALUE", _SETTINGS, dest="overrides", action="append", default=[])
-CONFIG: Final = option("--config FILE", "YAML recipe, or the name of a shipped one (translator recipe)", required=True)
+CONFIG: Final = option(
+    "--config FILE", "YAML recipe, or the name of a shipped one (translator recipe)", required=True, type=place
+)
 PARENT_RUN: Final = option("--run FOLDER", "run folder, for example runs/sample", required=True, type=place)
 _NEWEST: Final = "run folder, for example runs/sample (default: the newest finished one below runs)"
 RUN: Final = option("--run FOLDER", _NEWEST, type=place)

@@ -20,8 +20,15 @@ _VARIANTS: Final = "raw (default), normalized (by the rules for Persian), or fol
     "compare",
     "test whether one system is significantly better than another, and show sentences that differ",
     option("systems SYSTEM", _SYSTEMS, nargs="+", type=place),
-    option("--source FILE", "source text, when systems are text files"),
-    option("--reference FILE", "references, when systems are text files", action="extend", nargs="+", default=[]),
+    option("--source FILE", "source text, when systems are text files", type=place),
+    option(
+        "--reference FILE",
+        "references, when systems are text files",
+        action="extend",
+        nargs="+",
+        type=place,
+        default=[],
+    ),
     option("--test-set NAME", "compare only on these test sets (default: all)", action="extend", nargs="+", default=[]),
     option("--checkpoint NAME", "checkpoint of the runs (default: the one evaluated last)"),
     option("--search-label LABEL", "search settings of the runs, for example beam-5 (default: the last evaluated)"),
@@ -30,7 +37,7 @@ _VARIANTS: Final = "raw (default), normalized (by the rules for Persian), or fol
     option("--samples N", "bootstrap resamples, or 0 (default: 1000)", type=int, default=1000),
     option("--trials N", "randomisation trials, or 0 (default: 10000)", type=int, default=10_000),
     option("--examples N", "example sentences per direction (default: 10)", type=int, default=10),
-    option("--json FILE", "also write all results to FILE as JSON"),
+    option("--json FILE", "also write all results to FILE as JSON", type=place),
     examples=("translator compare runs/a runs/b",),
 )
 def _compare(options: argparse.Namespace, stop: StopRequest) -> None:

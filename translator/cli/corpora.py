@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from translator.cli.arguments import option, say, verb
+from translator.cli.arguments import option, place, say, verb
 from translator.run.signals import StopRequest
 
 
@@ -29,7 +29,7 @@ def _overlap(options: argparse.Namespace, stop: StopRequest) -> None:
     "download",
     "download a public corpus; no other verb downloads anything",
     option("dataset DATASET", "name of the corpus, or opus:NAME/VERSION (default: list all)", nargs="?"),
-    option("--folder FOLDER", "folder for the download (default: data)", default="data"),
+    option("--folder FOLDER", "folder for the download (default: data)", type=place, default="data"),
     examples=("translator download mizan --folder data", "translator download opus:TED2020/v1"),
 )
 def _download(options: argparse.Namespace, stop: StopRequest) -> None:

@@ -33,7 +33,7 @@ _WARM_UP_SENTENCES: Final = 8  # translated before the clock starts
     "distill",
     "train a small, fast student on the translations of a run, and export it in int8",
     PARENT_RUN,
-    option("--recipe NAME", "recipe of subwords, model and training (default: student)", default="student"),
+    option("--recipe NAME", "recipe of subwords, model and training (default: student)", type=place, default="student"),
     option("--beam N", "beam width; the hypothesis nearest to a reference is used (default: 5)", type=int, default=5),
     option(
         "--monolingual FILE",

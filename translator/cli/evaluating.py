@@ -32,7 +32,7 @@ _CHECKPOINTS: Final = "best (default), last, averaged, or a step number; repeat 
     option("--robustness", "also score each test set with noisy input, such as typos", action="store_true"),
     *SEARCH,
     option("--no-report", "do not write report.html", action="store_true"),
-    option("--output FOLDER", "folder for report.html (default: the evaluation folder of the first run)"),
+    option("--output FOLDER", "folder for report.html (default: the evaluation folder of the first run)", type=place),
     examples=(
         "translator evaluate --run runs/sample --search beam --beam 5",
         "translator evaluate --run runs/a --run runs/b --test-set mine=test.en:test.fa",

@@ -26,6 +26,7 @@ _LONGEST_NAME: Final = 60  # characters of the names of the new text, in the nam
     option(
         "--recipe NAME",
         "recipe for `training` and dropout; steps and learning rate are computed (default: fine-tune)",
+        type=place,
         default="fine-tune",
     ),
     option("--output FOLDER", "folder of the new run (default: RUN-NAME, with the name of the text)", type=place),

@@ -29,14 +29,15 @@ def picture(
             from translator.run.output_paths import refuse_input_as_output
 
             # A picture may take a translation or a preparation, so its output is checked first.
-            check_picture(options.output)
-            refuse_input_as_output(_recipes(options), options.output)
-            write_picture(draw(options), options.output)
-            say(f"Written to {options.output}")
+            file = Path(options.output)
+            check_picture(file)
+            refuse_input_as_output(_recipes(options), file)
+            write_picture(draw(options), file)
+            say(f"Written to {file}")
 
         return verb(f"plot {name}", summary, *options, output, examples=examples)(draw_and_write)
 
-    output = option("--output FILE", "picture file to write; ends in .png or .svg", required=True, type=Path)
+    output = option("--output FILE", "picture file to write; ends in .png or .svg", required=True, type=place)
     return decorate
 
 
@@ -99,7 +100,7 @@ def _masks(options: argparse.Namespace) -> "Figure":
 @picture(
     "positions",
     "the position encodings of a model",
-    option("--config FILE", "recipe of the model (default: sample)"),
+    option("--config FILE", "recipe of the model (default: sample)", type=place),
     option("--run FOLDER", "trained run, instead of a recipe; shows learned positions", type=place),
     *(CHECKPOINT, SET),
     option("--length N", "positions to draw (default: 64)", type=int, default=64),
@@ -135,7 +136,13 @@ def _positions(options: argparse.Namespace) -> "Figure":
 @picture(
     "schedule",
     "the learning rate at each update, for one recipe or several",
-    option("--config FILE", "recipe, or name of a shipped one; repeat it for several", action="append", required=True),
+    option(
+        "--config FILE",
+        "recipe, or name of a shipped one; repeat it for several",
+        action="append",
+        required=True,
+        type=place,
+    ),
     SET,
 )
 def _schedule(options: argparse.Namespace) -> "Figure":

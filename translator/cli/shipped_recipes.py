@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from translator.cli.arguments import option, say, verb
+from translator.cli.arguments import option, place, say, verb
 from translator.errors import InputError
 from translator.run.signals import StopRequest
 
@@ -18,7 +18,7 @@ _COMMENT: Final = re.compile(r"^# (?!yaml-language)(.*)", re.MULTILINE)
     "recipe",
     "list the shipped recipes, or print or copy one",
     option("name NAME", "name of the recipe (default: list all)", nargs="?"),
-    option("--output FILE", "file for the copy; an existing file is never overwritten"),
+    option("--output FILE", "file for the copy; an existing file is never overwritten", type=place),
     examples=("translator recipe sample --output my.yaml",),
 )
 def _recipe(options: argparse.Namespace, stop: StopRequest) -> None:
@@ -62,7 +62,7 @@ def _copy_recipe(text: str, output: Path) -> None:
 @verb(
     "schema",
     "print the JSON schema of recipes, which lets editors complete and check keys",
-    option("--output FILE", "file to write (default: standard output)"),
+    option("--output FILE", "file to write (default: standard output)", type=place),
     examples=("translator schema --output schema.json",),
 )
 def _schema(options: argparse.Namespace, stop: StopRequest) -> None:

@@ -24,7 +24,11 @@ _CORPUS: Final = (
 
 
 _RECIPE: Final = (
-    option("--config FILE", "YAML recipe, or the name of a shipped one (translator recipe); optional with --corpus"),
+    option(
+        "--config FILE",
+        "YAML recipe, or the name of a shipped one (translator recipe); optional with --corpus",
+        type=place,
+    ),
     option("--corpus PATH", _CORPUS, dest="corpora", action="append", nargs="+", type=place, default=[]),
     SET,
 )

@@ -17,6 +17,7 @@ from translator.cli.arguments import (
     chosen_runs,
     load_model,
     option,
+    place,
     say,
     search_flags,
     verb,
@@ -52,10 +53,15 @@ _HOSTS: Final = "host name that requests may use, in addition to localhost; repe
     option(
         "--input FILE",
         "text file to translate, line by line, in UTF-8, or in UTF-16 with a byte order mark; may be .gz, .xz or .zst",
+        type=place,
     ),
     option("--column NAME", "with --input of a CSV, TSV or JSON Lines file: the column to translate, or its number"),
     option("--paragraphs", "join the lines of each paragraph, up to a blank line, into one line", action="store_true"),
-    option("--output FILE", "with --input: file for the translations, replaced atomically; resumes after a stop"),
+    option(
+        "--output FILE",
+        "with --input: file for the translations, replaced atomically; resumes after a stop",
+        type=place,
+    ),
     option("--format", "output format (default: text)", choices=("text", "tsv", "jsonl"), default="text"),
     option("--n-best K", "number of translations of each text, best first (default: 1)", type=int, default=1),
     option("--scores", "add log-probabilities (tsv, jsonl)", action="store_true"),
@@ -143,7 +149,7 @@ def _check_input(options: argparse.Namespace) -> None:
         "--quantization TYPE",
         "float32 (default); ctranslate2 and marian: also float16, bfloat16; ctranslate2: also int8, int16",
     ),
-    option("folder FOLDER", "folder for the export; new or empty"),
+    option("folder FOLDER", "folder for the export; new or empty", type=place),
     examples=("translator export --run runs/sample --to ctranslate2 exports/sample",),
 )
 def _export(options: argparse.Namespace, stop: StopRequest) -> None:

@@ -8,8 +8,8 @@ from translator.config.keys import (
     Count,
     Effect,
     ItemRule,
+    MemberPath,
     Name,
-    PathText,
     Place,
     PositiveInt,
     Rule,
@@ -198,9 +198,9 @@ class TestSetConfig(Section, effect=Effect.TEXT):
     """English text file, also for `fa-en`, one sentence per line; with `target_path`, instead of `path`."""
     target_path: Annotated[Place | None, Effect.HARMLESS] = None
     """Persian text file, also for `fa-en`, aligned line by line with `source_path`."""
-    source_member: PathText | None = None
+    source_member: MemberPath | None = None
     """Name of the English file in the zip; set both members, or neither (`null`: detect them)."""
-    target_member: PathText | None = None
+    target_member: MemberPath | None = None
     """Name of the Persian file in the zip; set both members, or neither (`null`: detect them)."""
     source_column: ColumnName | ColumnNumber | None = None
     """English column of a table: a name such as `translation.en`, or a number from 1; `null`: the usual names."""

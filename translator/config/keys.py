@@ -12,6 +12,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializ
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
+from translator.config.paths import expand_home
+from translator.errors import InputError
+
 DEVICE: Final = r"auto|cpu|mps|cuda(:[0-9]{1,3})?"  # pattern of the names of devices
 DEVICE_NAMES: Final = "`auto`, `cpu`, `mps`, `cuda` or `cuda:N`"
 
@@ -173,6 +176,15 @@ def _write_place(path: str, info: SerializationInfo) -> str:
     return str(info.context(path)) if info.context else path
 
 
+def _expand_home(path: str) -> str:
+    """Return `path` with its home folder."""
+    try:
+        return expand_home(path)
+    except InputError as error:
+        meaning = "a home folder of this machine, or `./` before a name that begins with `~`"
+        raise PydanticCustomError("mismatch", "{meaning}", {"meaning": meaning}) from error
+
+
 def matching(pattern: str, meaning: str) -> AfterValidator:
     """Return a validator for text that `pattern` must match in full; `meaning` describes it in error messages."""
 
@@ -190,9 +202,12 @@ Count = Annotated[int, Field(ge=0, le=_LARGEST_INT)]
 Fraction = Annotated[float, Field(ge=0.0, lt=1.0)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
-PathText = Annotated[str, Field(min_length=1), matching(r"[^\x00-\x1f\x7f]*", "a path without control characters")]
+MemberPath = Annotated[str, Field(min_length=1), matching(r"[^\x00-\x1f\x7f]*", "a path without control characters")]
+"""A path inside an archive."""
+PathText = Annotated[MemberPath, AfterValidator(_expand_home)]
+"""A path given by the user, relative to the current folder; `~` is a home folder."""
 Place = Annotated[PathText, PlainSerializer(_write_place)]
-"""A path given by the user, relative to the current folder."""
+"""A path that `context` may convert when it is written."""
 Name = Annotated[
     str,
     Field(max_length=60),

@@ -20,6 +20,43 @@ _EXPECTED: Final = {
     "too_short": "a list with at least one item",
 }
 """The expected value in YAML terms, by pydantic error type."""
+_OTHER_NAMES: Final = {
+    "run.directory": "output_dir model_dir save_dir save_model",
+    "run.seed": "random_seed",
+    "run.device": "use_cuda use_gpu gpus",
+    "corpus.prepared_directory": "data_dir destdir cache_dir",
+    "corpus.workers": "num_workers num_proc",
+    "subword.vocabulary_size": "vocab_size src_vocab_size tgt_vocab_size bpe_size voc_limit",
+    "subword.joint": "share_vocab joined_dictionary joint_vocab",
+    "batching.tokens_per_batch": "batch_size max_tokens mini_batch per_device_train_batch_size train_batch_size",
+    "batching.max_length": "max_len max_seq_len max_seq_length max_sent_length max_source_length src_seq_length",
+    "model.d_model": "hidden_size hidden_dim dim_emb embed_dim embedding_dim rnn_size word_vec_size",
+    "model.heads": "num_heads nhead n_heads attention_heads num_attention_heads transformer_heads",
+    "model.encoder_layers": "num_layers layers n_layers num_hidden_layers enc_layers enc_depth num_encoder_layers",
+    "model.decoder_layers": "num_layers layers n_layers num_hidden_layers dec_layers dec_depth num_decoder_layers",
+    "model.feed_forward": "ff_size ffn_dim d_ff transformer_ff dim_feedforward intermediate_size transformer_dim_ffn",
+    "model.dropout": "dropout_rate dropout_prob hidden_dropout_prob",
+    "model.tied_embeddings": "share_embeddings share_all_embeddings tie_word_embeddings tied_embeddings_all",
+    "training.max_steps": "epochs max_epochs num_epochs num_train_epochs after_epochs train_steps max_update",
+    "training.accumulation_steps": "update_freq accum_count gradient_accumulation_steps optimizer_delay",
+    "training.processes": "world_size num_gpus nproc_per_node",
+    "training.learning_rate": "lr learn_rate",
+    "training.schedule": "lr_scheduler lr_scheduler_type scheduling decay_method",
+    "training.warmup_steps": "warmup lr_warmup warmup_updates num_warmup_steps",
+    "training.beta1": "adam_beta1 betas adam_betas",
+    "training.gradient_clip": "clip_norm max_grad_norm clip_grad_norm",
+    "training.ema_decay": "ema exponential_smoothing average_decay",
+    "training.precision": "fp16 bf16 amp mixed_precision model_dtype",
+    "training.log_every": "log_interval logging_steps logging_freq report_every disp_freq",
+    "training.validate_every": "eval_steps eval_every valid_steps valid_freq validation_freq validate_interval_updates",
+    "training.checkpoint_every": "save_steps save_every save_freq save_interval_updates save_checkpoint_steps",
+    "training.keep_checkpoints": "keep_checkpoint save_total_limit keep_last_epochs",
+    "training.early_stopping": "patience early_stopping_patience",
+    "search.beam_size": "beam beams num_beams beam_width",
+    "search.length_penalty": "lenpen alpha length_alpha beam_alpha",
+    "search.batch_size": "batch_size eval_batch_size per_device_eval_batch_size",
+}
+"""Names that other toolkits give to our keys."""
 _CHOICE: Final = re.compile(r"literal\[.*\]|constrained-(int|float)|int|float")
 """Names that pydantic gives to the members of a union."""
 
@@ -127,20 +164,30 @@ def _all_keys(section: type[Section], prefix: str = "") -> Iterator[str]:
 
 @functools.lru_cache(maxsize=1000)  # an unknown key may be in each item of a long list
 def _nearest(prefix: str, unknown: str) -> str:
-    """Return a hint that names the most similar key: in the section `prefix` first, then anywhere."""
+    """Return a hint that names the keys which were probably meant in the section `prefix`, or lists its keys."""
     siblings = []
-    paths_by_name: dict[str, str] = {}
+    paths_by_name: dict[str, list[str]] = {}
     for path in _all_keys(Config):
         name = path.rpartition(".")[2]
-        paths_by_name.setdefault(name, path)  # of equal names, the first
+        paths_by_name.setdefault(name, []).append(path)
         if path == prefix + name:
             siblings.append(name)
 
+    meant = _called_by_others(unknown) or paths_by_name.get(unknown, [])
     # A key of the same section is likelier, so it need not be as similar as one elsewhere.
-    close = difflib.get_close_matches(unknown, siblings, n=1, cutoff=0.6)
-    if close:
-        return f"; did you mean `{close[0]}`?"
-    close = difflib.get_close_matches(unknown, list(paths_by_name), n=1, cutoff=0.8)
-    if close:
-        return f"; did you mean `{paths_by_name[close[0]]}`?"
-    return f"; keys of this section: {', '.join(siblings)}"
+    if not meant:
+        meant = difflib.get_close_matches(unknown, siblings, n=1, cutoff=0.6)
+    if not meant:
+        for name in difflib.get_close_matches(unknown, list(paths_by_name), n=1, cutoff=0.8):
+            meant = paths_by_name[name]
+
+    if not meant:
+        return f"; keys of this section: {', '.join(siblings)}"
+    keys = [f"`{path.removeprefix(prefix)}`" for path in meant]
+    return f"; did you mean {' or '.join(keys)}?"
+
+
+def _called_by_others(name: str) -> list[str]:
+    """Return the paths of the keys that other toolkits call `name`."""
+    spelling = name.lower().replace("-", "_")
+    return [path for path, names in _OTHER_NAMES.items() if spelling in names.split()]

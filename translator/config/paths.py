@@ -1,8 +1,27 @@
-"""Paths of a recipe: those of files shipped with the program, and absolute ones."""
+"""Paths of a user: those in a home folder, those of files shipped with the program, and absolute ones."""
 
 import contextlib
 import os
 from pathlib import Path
+
+from translator.errors import InputError
+
+
+def expand_home(path: str) -> str:
+    """Return `path` with a home folder in place of `~` or `~NAME` at its beginning.
+
+    Raises InputError: there is no such home folder.
+    """
+    expanded = os.path.expanduser(path)  # noqa: PTH111 - `Path` would drop a slash at the end
+    if expanded.startswith("~"):
+        name = path.partition("/")[0]
+        raise InputError(f"{path}: `{name}` is no home folder of this machine; write ./{path} for a path of that name")
+    return expanded
+
+
+def expand_homes(paths: str) -> str:
+    """Return several paths, separated by colons, with their home folders; see `expand_home`."""
+    return ":".join(map(expand_home, paths.split(":")))
 
 
 def shipped_folder() -> Path:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from translator.config import Config, SourceConfig
 from translator.config.corpus_section import PERSIAN
+from translator.config.paths import expand_homes
 from translator.corpus.file_hashes import refuse_changed
 from translator.corpus.lines import Pair
 from translator.corpus.normalizer import Normalizer
@@ -54,6 +55,7 @@ def held_out_argument(text: str) -> tuple[SourceConfig, ...]:
     named_place = re.match("([^=/:]+)=(.+)", text, re.DOTALL)
     if named_place is not None and not path_exists(text):
         name, place = named_place.groups()
+    place = expand_homes(place)
 
     # 2. The place: one corpus, or an English file and several Persian ones.
     files = place.split(":")

@@ -12,7 +12,7 @@ from translator.config import Config
 from translator.corpus import normalizer
 from translator.corpus.named_functions import FUNCTIONS
 from translator.corpus.normalizer import Normalizer
-from translator.corpus.normalizer_rules import RULES_FORMAT, NormalizerRules, Rewriting, Rule
+from translator.corpus.normalizer_rules import RULES_FORMAT, NormalizerRules, Rule, Work
 from translator.corpus.rewriting import compile_rewriting
 from translator.errors import RunError
 from translator.run.folder import RunFolder
@@ -40,8 +40,7 @@ def read_rules(file: Path) -> NormalizerRules:
         content = file.read_bytes()
     try:
         record = read_record(_RULES_FILE, _without_checksum(content))
-        for rule in record.rules:
-            _check_usable(rule)
+        _check_usable(record)
     except RecordError as error:
         raise RunError(error.about(file, "restore the whole run folder from a copy")) from error
     return NormalizerRules(version=record.version, rules=record.rules, again=record.again)
@@ -62,25 +61,32 @@ def _without_checksum(content: bytes) -> str:
     return json.dumps(values)
 
 
-def _check_usable(rule: Rule) -> None:
-    """Raise RecordError if this version of translator lacks a function of the rule, or cannot read a pattern."""
-    for work in (rule.english, rule.persian):
-        names = [] if work.decoding is None else [work.decoding]
-        for step in work.text:
-            if isinstance(step, Rewriting):
-                _check_patterns(step)
-            else:
-                names.append(step)
-        for name in names:
-            if name not in FUNCTIONS:
-                raise RecordError(f"the rule {rule.key} names the unknown function {name}", newer=True)
-
-
-def _check_patterns(rewriting: Rewriting) -> None:
+def _check_usable(rules: NormalizerRules) -> None:
+    """Raise RecordError if this version of translator lacks a function of the rules, or cannot read a pattern."""
     try:
-        compile_rewriting(rewriting)
-    except re.error as error:
-        raise RecordError(f"the pattern {error.pattern!r} is invalid ({error.msg})", newer=True) from error
+        for rule in rules.rules:
+            _check_work(rule, rule.english)
+            _check_work(rule, rule.persian)
+        for pattern in rules.again.values():
+            re.compile(pattern)
+    except (re.error, IndexError, OverflowError, RecursionError) as error:
+        raise RecordError(f"a pattern or a template is invalid: {error}", newer=True) from error
+
+
+def _check_work(rule: Rule, work: Work) -> None:
+    """Raise RecordError for an unknown function, and what `re` raises for an invalid pattern or template."""
+    names = [] if work.decoding is None else [work.decoding]
+    for step in work.text:
+        if isinstance(step, str):
+            names.append(step)
+            continue
+        compile_rewriting(step)
+        for row in step.rows:
+            if isinstance(row.replacement, str):
+                re.sub(row.pattern, row.replacement, "")  # reads the template too
+    for name in names:
+        if name not in FUNCTIONS:
+            raise RecordError(f"the rule {rule.key} names the unknown function {name}", newer=True)
 
 
 def rules_of_run(run: RunFolder) -> NormalizerRules:

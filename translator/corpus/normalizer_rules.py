@@ -7,9 +7,9 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import TypeAdapter, with_config
+from pydantic import Field, TypeAdapter, with_config
 
 from translator.run.records import STRICT, WholeNumber, sign
 from translator.run.storage import sha256_of_json
@@ -17,6 +17,7 @@ from translator.run.storage import sha256_of_json
 RULES_FORMAT: Final = 1
 
 Language = Literal["english", "persian"]
+Character = Annotated[str, Field(min_length=1, max_length=1)]
 Change = Callable[[str], str]
 """A function from a text, or from a single character, to its replacement."""
 
@@ -28,7 +29,9 @@ class Row:
 
     contains: str  # a text that every match has: a fast test, by which most texts are left alone
     pattern: str  # a regular expression of Python
-    replacement: str | dict[str, str]  # a template such as `\1-`, or a table for the single characters of the match
+    replacement: (
+        str | dict[Character, str]
+    )  # a template such as `\1-`, or a table for the single characters of the match
     unless: str | None = None  # a pattern; a match that contains one of its matches stays
 
 
@@ -51,7 +54,7 @@ class Work:
     """What a rule does to the text of one language, in this order."""
 
     decoding: str | None = None  # the name of a function that decodes text again, or the entities in it
-    characters: dict[str, str] | None = None  # the replacement of each single character that the rule changes
+    characters: dict[Character, str] | None = None  # the replacement of each single character that the rule changes
     text: tuple[Step, ...] = ()
 
 
@@ -80,7 +83,7 @@ class NormalizerRules:
     version: WholeNumber  # the name of these rules in the label of a score
     rules: tuple[Rule, ...]
     # Patterns, by language. A text that was changed, and had a match, is normalized again until nothing changes.
-    again: dict[Language, str]
+    again: Annotated[dict[Language, str], Field(min_length=2)]
 
     @cached_property
     def sha256(self) -> str:

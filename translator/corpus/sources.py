@@ -12,11 +12,10 @@ from pydantic import ValidationError
 
 from translator.config import SourceConfig
 from translator.config.document import Document, apply_override
-from translator.config.paths import present_path
+from translator.config.paths import expand_homes, present_path
 from translator.corpus.file_forms import form_of, without_packing
 from translator.corpus.language_codes import LanguageCode, is_from_persian, split_language
 from translator.errors import CorpusError, InputError
-from translator.run.storage import storage_errors
 from translator.run.text import excerpt
 
 _NAMES: Final = (
@@ -45,6 +44,7 @@ def _refuse_control_characters(path: str) -> None:
 def corpus_argument(text: str) -> SourceConfig:
     """Return the corpus at a path, or of two files as `ENGLISH:PERSIAN`; raise InputError if there is none."""
     _refuse_control_characters(text)
+    text = expand_homes(text)
     if path_exists(text):
         return SourceConfig(name=_name(text), path=text)
     halves = [(text[: colon.start()], text[colon.end() :]) for colon in re.finditer(":", text)]
@@ -118,10 +118,13 @@ def _is_whole(path: str) -> bool:
 
 
 def path_exists(path: str) -> bool:
-    """Return whether `path` exists or belongs to the embedded sample."""
-    with contextlib.suppress(OSError, ValueError):  # path too long, or with a NUL
+    """Return whether `path` exists or belongs to the embedded sample; raise PermissionError where that is a secret."""
+    try:
         return path != "" and present_path(path).exists()
-    return False
+    except PermissionError:
+        raise
+    except (OSError, ValueError):  # path too long, or with a NUL
+        return False
 
 
 def _name(path: str) -> str:
@@ -173,19 +176,16 @@ def _refuse_unsuitable(source: SourceConfig, files: Sequence[Path]) -> None:
     if len(files) == 2 and files[0] == files[1]:
         raise CorpusError(f"{label}: both sides are the same file, {files[0]}")
     for file in files:
-        with storage_errors(file, "read"):
-            is_there = file.exists()
-            is_folder = file.is_dir()
-            is_plain_file = file.is_file()
-        if not is_there:
+        if not file.exists():
             advice = source.obtain or "check the path (it is relative to the current folder)"
             raise CorpusError(f"{label}: {file} does not exist. {advice.strip()}")
+        is_folder = file.is_dir()
         if is_folder and source.path is None:
             raise CorpusError(f"{label}: {file} is a folder; give a file")
         if is_folder and source.source_member is not None:
             raise CorpusError(f"{label}: {file} is a folder; `source_member` and `target_member` name members of a zip")
         # Files are read twice, and a pipe or a device may never end.
-        if not is_folder and not is_plain_file:
+        if not is_folder and not file.is_file():
             raise CorpusError(f"{label}: {file} is a pipe or a device; write its text to a file and give that")
 
 
@@ -201,11 +201,10 @@ def _files_by_corpus_in_folder(folder: Path) -> list[CorpusFiles]:
 
     A folder that has nothing else but one folder, as a data set of the Hub may have `data`, is read as that folder.
     """
-    with storage_errors(folder, "read"):
-        entries = [entry for entry in folder.iterdir() if not _NO_TEXT.fullmatch(entry.name.lower())]
-        if len(entries) == 1 and entries[0].is_dir():
-            return _files_by_corpus_in_folder(entries[0])
-        names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries)
+    entries = [entry for entry in folder.iterdir() if not _NO_TEXT.fullmatch(entry.name.lower())]
+    if len(entries) == 1 and entries[0].is_dir():
+        return _files_by_corpus_in_folder(entries[0])
+    names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries)
 
     def unclear(problem: str) -> CorpusError:
         content = listing(names) or "nothing that could be a corpus"

@@ -43,6 +43,7 @@ from translator.data.mapped_numbers import (
 from translator.data.mixture import epoch_draws, epoch_generator
 from translator.data.packing import RowBlock, RowPlan, plan_rows
 from translator.data.token_store import PairStore
+from translator.errors import CheckpointError
 from translator.run.work_folders import work_folder
 
 PLAN_VERSION: Final = 1
@@ -167,7 +168,11 @@ class TrainingBatches:
             epochs = read_ahead(functools.partial(self._epochs, position.epoch, machine), check, depth=1)
             stack.enter_context(contextlib.closing(epochs))
             for epoch in epochs:
-                assert row < len(epoch.plan), f"epoch {epoch.number} has {len(epoch.plan)} rows, not {row}"
+                if row >= len(epoch.plan):
+                    raise CheckpointError(
+                        f"the run would resume at row {row} of epoch {epoch.number}, which has {len(epoch.plan)} rows: "
+                        "the newest checkpoint is damaged; delete its folder to resume from the one before it"
+                    )
                 while row < len(epoch.plan):
                     yield self._batch(epoch, row, rank, world_size)
                     row += self.rows

@@ -204,8 +204,9 @@ def spbleu_lacks() -> str | None:
     """Return what spBLEU lacks and how to get it; None if it can be computed. Downloads nothing."""
     url = SPM_MODELS[_SPM]["url"]
     file = Path(sacrebleu.utils.SACREBLEU_DIR) / "models" / Path(url).name  # where sacreBLEU looks for it
-    if file.is_file():
-        with contextlib.suppress(OSError, RuntimeError):  # SentencePiece's errors for a damaged file
+    # A home folder of another user may not be searched, and SentencePiece refuses a damaged file.
+    with contextlib.suppress(OSError, RuntimeError):
+        if file.is_file():
             scorer("spbleu")
             return None
     return f"spBLEU needs the SentencePiece model of FLORES-200: download {url} to {file}"

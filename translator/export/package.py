@@ -58,7 +58,7 @@ def export_run(
     """
     # 1. Check the request before the weights are read.
     run = RunFolder.open(run_folder)
-    target = Path(folder).expanduser().resolve()
+    target = Path(folder).resolve()
     if is_export(run.path) and read_index(run.path, verify=False).format == "ctranslate2":
         raise RunError(
             f"{run.path} is an export for CTranslate2 and has no checkpoint to export; give the run folder itself"
@@ -104,12 +104,11 @@ def export_run(
 
 def _check_target(target: Path, folder: Path | str) -> None:
     """Raise InputError if `target`, which the user calls `folder`, is a file or a folder that is not empty."""
-    with storage_errors(target, "read"):
-        if target.exists() and not target.is_dir():
-            raise InputError(f"cannot export to {folder}: it is a file; choose a folder that does not exist yet")
-        if target.is_dir() and any(target.iterdir()):
-            advice = "existing files are never overwritten; choose another folder, or delete this one first"
-            raise InputError(f"cannot export to {folder}: the folder is not empty; {advice}")
+    if target.exists() and not target.is_dir():
+        raise InputError(f"cannot export to {folder}: it is a file; choose a folder that does not exist yet")
+    if target.is_dir() and any(target.iterdir()):
+        advice = "existing files are never overwritten; choose another folder, or delete this one first"
+        raise InputError(f"cannot export to {folder}: the folder is not empty; {advice}")
 
 
 def _write_run_files(export: Path, run: RunFolder, config: Config, index: ExportIndex, rules: NormalizerRules) -> None:

@@ -16,7 +16,7 @@ from translator.errors import ConfigError
 from translator.recipes.recipe_text import Choice, recipe_text, yaml_value
 from translator.recipes.settings import put_settings, recipe_values, remove_settings
 from translator.run.logging import progress_bar
-from translator.run.storage import storage_errors, write_text
+from translator.run.storage import write_text
 from translator.run.workers import processes_for
 from translator.subword import VocabularySizeError, prepare_subword
 
@@ -277,8 +277,6 @@ def find_recipe(
     # 3. Write the recipe.
     if file.exists():
         raise ConfigError(f"another program has written {file} meanwhile; run the same command again")
-    with storage_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
     write_text(file, recipe.text())
     return file, recipe.summary()
 

@@ -11,7 +11,7 @@ from translator.config.writing import resolved_yaml, settings
 from translator.errors import ConfigError, InputError
 from translator.recipes.settings import put_settings
 from translator.run.folder import RunFolder
-from translator.run.storage import sha256_of_json, storage_errors, write_text
+from translator.run.storage import sha256_of_json, write_text
 
 
 def derived_folder(output: str, parent: RunFolder) -> Path:
@@ -19,8 +19,7 @@ def derived_folder(output: str, parent: RunFolder) -> Path:
     folder = Path(output)
     if folder.name in ("", ".."):
         raise InputError(f"--output {output} has no name of its own; give a new folder, for example runs/new")
-    with storage_errors(folder.parent):
-        folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--output {output} is a file; give a new folder, for example runs/new")
     if folder.resolve() == parent.path.resolve():
@@ -85,8 +84,7 @@ def write_derived(parent: RunFolder, file: Path, config: Config) -> str:
     """
     made_of = f"# {sha256_of_json(config.model_dump(mode='json'))[:12]}: made from the run {parent.path}"
     if file.exists():
-        with storage_errors(file, "read"):
-            first_line = file.read_bytes().partition(b"\n")[0].decode("utf-8", "replace")
+        first_line = file.read_bytes().partition(b"\n")[0].decode("utf-8", "replace")
         if not re.match(r"# [0-9a-f]{12}: made from the run ", first_line):
             raise ConfigError(f"{file} was not made by this command; give --output another folder, or move it away")
         if not first_line.startswith(made_of):

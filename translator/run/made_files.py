@@ -102,8 +102,7 @@ def filled_folder(folder: Path, inputs: Iterable[Path | str], outputs: Sequence[
     # A verb that is refused leaves no lock in a folder of the user's.
     if not (folder / LOCK_FILE).exists():
         _check_outputs(MadeFiles(folder), inputs, outputs)
-    with storage_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     with hold_folder(folder, "give another --output"):
         made_files = MadeFiles(folder)
         _check_outputs(made_files, inputs, outputs)

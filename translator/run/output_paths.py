@@ -79,8 +79,7 @@ def refuse_input_as_output(inputs: Iterable[Path | str], output: Path | str) -> 
     """
     place = resolve_output(output)
     for path in map(Path, inputs):
-        with storage_errors(path, "read"):
-            is_input = _is_descriptor_of(place, path) if isinstance(place, int) else _is_same_file(place, path)
+        is_input = _is_descriptor_of(place, path) if isinstance(place, int) else _is_same_file(place, path)
         if is_input:
             raise InputError(f"the output {output} is the input itself; give another output")
     if isinstance(place, Path) and (run := run_that_wrote(place)):

@@ -23,12 +23,13 @@ _EXPLANATIONS: Final = {
     errno.ENOTEMPTY: "the folder is not empty; choose another path, or delete the folder first",
     errno.EEXIST: "a file of this name exists; choose another path, or move the file",
     errno.ENOENT: "it does not exist; check the path",
+    errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
     errno.ELOOP: "the symbolic links of this path form a circle; choose another path",
     errno.EBADF: "this process has no such stream open for writing; choose another path",
 }
 
 
-def explain_os_error(error: OSError, path: Path | str, action: str) -> StorageError:
+def explain_os_error(error: OSError, path: os.PathLike[str] | str, action: str) -> StorageError:
     """Return a `StorageError` that explains `error` for `action` ("write", "read") on `path`."""
     reason = _EXPLANATIONS.get(error.errno or 0, error.strerror or str(error))
     return StorageError(f"cannot {action} {path}: {reason}")
@@ -43,6 +44,26 @@ def storage_errors(path: Path | str, action: str = "write") -> Iterator[None]:
         raise
     except OSError as error:
         raise explain_os_error(error, path, action) from error
+
+
+@contextlib.contextmanager
+def path_errors() -> Iterator[None]:
+    """Turn an `OSError` of the block that names a path into a `StorageError`: for a whole command.
+
+    A missing file stays a `FileNotFoundError`: a command asks for those of its user, and any other is a bug.
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        if not isinstance(error.filename, str | os.PathLike):
+            raise
+        raise explain_os_error(error, error.filename, "use") from error
+    except RuntimeError as error:
+        if not str(error).startswith("Symlink loop"):  # `Path.resolve` before Python 3.13
+            raise
+        raise StorageError(f"{error}: {_EXPLANATIONS[errno.ELOOP]}") from error
 
 
 def system_error(number: int) -> OSError:

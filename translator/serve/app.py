@@ -94,6 +94,7 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
     _add_page(app, model, translator.normalizer.languages)
     answer_problems(app)
 
+    @app.head("/api/health", include_in_schema=False)  # as monitors ask
     @app.get("/api/health", summary="Status of the server and number of waiting requests")
     async def read_health() -> dict[str, str | int]:
         return {"status": "ok", "waiting": batcher.unanswered}
@@ -180,7 +181,8 @@ def _line_records(lines: Sequence[str], translations: Sequence[LineTranslations]
 
 def _add_page(app: FastAPI, model: dict[str, Any], languages: Languages) -> None:
     """Let `app` serve the page and its files; the policy allows nothing else."""
-    # All files are rendered once, at the start: they are the same for every client.
+    # All files are rendered once, at the start: they are the same for every client. Their addresses inside the page are
+    # relative, so that a proxy may serve it below any path.
     files = {
         "/": (render_page("serve.html.j2", model=model, source=languages[0], target=languages[1]), "text/html"),
         "/style.css": (render_page("serve.css.j2"), "text/css"),
@@ -194,7 +196,7 @@ def _add_page(app: FastAPI, model: dict[str, Any], languages: Languages) -> None
         return Response(text, media_type=media_type, headers=headers)
 
     for path in files:
-        app.add_api_route(path, read_file, include_in_schema=False)
+        app.add_api_route(path, read_file, methods=["GET", "HEAD"], include_in_schema=False)
 
 
 def _check_limits(model: dict[str, Any], lines: list[str], body: TranslateRequest) -> None:

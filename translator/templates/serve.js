@@ -49,7 +49,7 @@
   async function ask(text, signal) {
     const body = { lines: linesOf(text.toWellFormed?.() ?? text), count: Number(byId("count").value) };
     if (form.dataset.attention === "yes") body.attention = true;
-    const answer = await fetch("/api/translate", {
+    const answer = await fetch("api/translate", {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(body),

@@ -19,6 +19,7 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from translator.errors import Interrupted, RunError, TranslatorError
 from translator.run.logging import print_error
 from translator.run.signals import STOP_SIGNALS, StopRequest
+from translator.run.storage import path_errors
 from translator.run.text import printable
 from translator.run.workers import available_cores
 
@@ -134,7 +135,8 @@ def errors_end_the_rank() -> Iterator[None]:
         yield
         return
     try:
-        yield
+        with path_errors():
+            yield
     except Interrupted as error:
         _end_rank(error, error.exit_code)
     except TranslatorError as error:

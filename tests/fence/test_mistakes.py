@@ -1,0 +1,379 @@
+"""A mistake gives one message that says what is wrong, where, and what to do, with exit code 2; nothing is written."""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fence.conftest import write_small_recipe
+from tests.support.command_line import start_translator, translator
+
+SENTENCE = "The book is old."
+TOO_LONG = "n" * 300
+SAMPLE = "--config", "sample", "--set"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path) -> Iterator[Path]:
+    """The current folder of a test: the recipe and corpus of the small language, some text, and a home folder."""
+    folder = tmp_path / "here"
+    write_small_recipe(folder)
+    (folder / "home").mkdir()
+    (folder / "text.en").write_text(f"{SENTENCE}\n", encoding="utf-8")
+    (folder / "loop").symlink_to("loop")
+    before = Path.cwd(), os.environ["HOME"]
+    os.chdir(folder)
+    os.environ["HOME"] = str(folder / "home")
+    yield folder
+    os.chdir(before[0])
+    os.environ["HOME"] = before[1]
+
+
+def files() -> dict[Path, bytes | None]:
+    """Return every path below the current folder, and the content of each file."""
+    return {path: path.read_bytes() if path.is_file() else None for path in Path.cwd().rglob("*")}
+
+
+def mistake(*arguments: str | Path) -> str:
+    """Return the message of a command that refuses its arguments; check that it prints and writes nothing else."""
+    before = files()
+    result = translator(*arguments)
+    assert (result.code, result.out) == (2, ""), result.err
+    assert files() == before
+    assert result.err.startswith("translator")
+    assert result.err.count("\ntranslator") == 0, "one message"
+    return result.err
+
+
+# --- the command ---
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("trian", "there is no verb `trian`; did you mean train?"),
+        ("plot atention", "there is no verb `atention`; did you mean attention?"),
+        ("translate --beem 5 x", "there is no option --beem; did you mean --beam?"),
+        ("train --config sample training.max_steps=3", "did you mean --set training.max_steps=3?"),
+        ("translate --beam many x", "argument --beam: invalid int value: 'many'"),
+        ("translate --beam 0 x", "--beam 0: the beam width must be at least 1; 5 is usual"),
+        ("train", "give a recipe (--config sample) or your corpus (--corpus my.en my.fa)"),
+        ("export --to marian", "the following arguments are required: FOLDER"),
+        ("translate --output out.fa x", "--output needs --input FILE"),
+    ],
+)
+def test_a_wrong_command_is_told_with_the_right_one(command: str, words: str) -> None:
+    assert words in mistake(*command.split())
+
+
+# --- the recipe ---
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("training.max_stepz", "did you mean `max_steps`?"),
+        ("training.dropout", "did you mean `model.dropout`?"),
+        ("training.beam_size", "did you mean `search.beam_size`?"),
+        ("training.batch_size", "did you mean `batching.tokens_per_batch` or `search.batch_size`?"),
+        ("training.epochs", "did you mean `max_steps`?"),
+        ("training.fp16", "did you mean `precision`?"),
+        ("training.lr", "did you mean `learning_rate`?"),
+        ("batching.max_len", "did you mean `max_length`?"),
+        ("model.num_layers", "did you mean `encoder_layers` or `decoder_layers`?"),
+        ("model.hidden-size", "did you mean `d_model`?"),
+        ("vocab_size", "did you mean `subword.vocabulary_size`?"),
+        ("search.beam", "did you mean `beam_size`?"),
+        ("run.zzz", "keys of this section: directory, seed, device, threads"),
+    ],
+)
+def test_an_unknown_key_gets_the_key_that_was_meant(key: str, words: str) -> None:
+    assert f"{key}: unknown key; {words}" in mistake("prepare", *SAMPLE, f"{key}=1")
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("model.d_model=wide", "model.d_model: expected a valid integer, got 'wide'"),
+        ("corpus.sources=small.tsv", "corpus.sources: expected a list, got 'small.tsv'"),
+        ("run.directory=5", "run.directory: expected text, got 5; put it in quotes"),
+        ("run.device=gpu", "run.device: expected `auto`, `cpu`, `mps`, `cuda` or `cuda:N`, got 'gpu'"),
+        ("model.dropout=1.5", "model.dropout: expected a number less than 1, got 1.5"),
+        ("model.heads=3", "model.heads: `heads` must divide `d_model` (heads: 3, d_model: "),
+        ("model.heads", "write it as key.path=value"),
+    ],
+)
+def test_a_wrong_value_is_told_with_what_is_expected(setting: str, words: str) -> None:
+    assert f"--set {setting}: {words}" in mistake("train", *SAMPLE, setting)
+
+
+def test_all_mistakes_of_a_recipe_are_told_at_once_with_their_lines() -> None:
+    Path("keys.yaml").write_text(
+        "run: {directory: runs/keys}\n"
+        "corpus:\n"
+        "  sources: [{name: x, pth: ~/pairs.tsv}]\n"
+        "training:\n"
+        "  dropout: 0.1\n"
+        "  max_steps: many\n",
+        encoding="utf-8",
+    )
+    message = mistake("prepare", "--config", "keys.yaml", "--set", "run.seed=-1")
+    lines = message.splitlines()
+    assert lines[0] == "translator: keys.yaml has 4 mistakes:"
+    starts = [
+        "  line 3: corpus.sources.0.pth: unknown key; did you mean `path`?",
+        "  line 5: training.dropout: unknown key; did you mean `model.dropout`?",
+        "  line 6: training.max_steps: expected a valid integer, got 'many'",
+        "  --set run.seed=-1: run.seed: expected a number greater than or equal to 0, got -1",
+    ]
+    assert all(line.startswith(start) for line, start in zip(lines[1:], starts, strict=True)), message
+
+
+def test_what_is_no_recipe_is_told_from_a_recipe() -> None:
+    assert "no configuration file at smal.yaml; found there: small.yaml; shipped recipes: " in mistake(
+        "prepare", "--config", "smal.yaml"
+    )
+    Path("broken.yaml").write_text("run: {directory: x\n", encoding="utf-8")
+    assert "broken.yaml: line 2, column 1: not valid YAML" in mistake("prepare", "--config", "broken.yaml")
+    Path("bytes.yaml").write_bytes(b"run: \xff\n")
+    assert "bytes.yaml: not UTF-8 text (byte 5); save it as UTF-8" in mistake("prepare", "--config", "bytes.yaml")
+
+
+def test_a_mistake_is_told_before_torch_is_imported(here: Path) -> None:
+    # This torch ends whoever imports it.
+    (here / "fake").mkdir()
+    (here / "fake" / "torch.py").write_text("raise SystemExit('torch was imported')\n", encoding="utf-8")
+    search_path = os.pathsep.join([str(here / "fake"), os.environ.get("PYTHONPATH", "")])
+    commands = [
+        ("train", "--config", "small.yaml", "--set", "training.lr=1"),
+        ("serve", "--run", "runs/none", "--port", "0"),
+    ]
+    for command in commands:
+        process = start_translator(*command, environment={**os.environ, "PYTHONPATH": search_path})
+        _, errors = process.communicate()
+        assert "torch was imported" not in errors
+        assert process.returncode == 2, errors
+
+
+# --- paths ---
+
+
+def test_a_missing_run_or_text_is_named(small_run: Path) -> None:
+    assert "no run at runs/none (the folder does not exist); train one first" in mistake(
+        "translate", "--run", "runs/none", SENTENCE
+    )
+    assert "no run in the folder runs is finished; train one first" in mistake("translate", SENTENCE)
+    assert "no run at home (" in mistake("evaluate", "--run", "home")
+    assert "cannot read none.en: it does not exist" in mistake("translate", "--run", small_run, "--input", "none.en")
+    source = "corpus.sources.0.path=none.tsv"
+    assert "corpus source `small`: none.tsv does not exist" in mistake(
+        "train", "--config", "small.yaml", "--set", source
+    )
+    assert "`none.tsv` cannot be found" in mistake("evaluate", "--run", small_run, "--test-set", "none.tsv")
+
+
+def test_a_tilde_is_the_home_folder_in_options_and_recipes(here: Path, small_run: Path) -> None:
+    home = here / "home"
+    for name in ("small.tsv", "text.en"):
+        shutil.copy(here / name, home / name)
+    shutil.copy(home / "text.en", home / "text.fa")
+
+    assert translator("recipe", "sample", "--output", "~/my.yaml").code == 0
+    assert translator("schema", "--output", "~/schema.json").code == 0
+    assert {"my.yaml", "schema.json"} <= {path.name for path in home.iterdir()}
+    assert translator("corpus", "overlap", "~/small.tsv", "~/text.en:~/text.fa").code == 0
+    translated = translator("translate", "--run", small_run, "--input", "~/text.en", "--output", "~/text.out")
+    assert translated.code == 0
+    assert (home / "text.out").exists()
+    assert not (here / "~").exists()
+
+    recipe = ("--config", "small.yaml", "--set")
+    assert f"{home}/none.tsv does not exist" in mistake("prepare", *recipe, "corpus.sources.0.path=~/none.tsv")
+    assert f"{home}/text.en" in mistake("train", *recipe, "training.initialize_from=~/text.en")
+    assert f"no run at {home}/none" in mistake("translate", "--run", "~/none", SENTENCE)
+    assert f"the picture {home}/masks.txt must end in" in mistake("plot", "masks", "--output", "~/masks.txt")
+    named = mistake("evaluate", "--run", small_run, "--test-set", "mine=~/none.en:~/text.fa")
+    assert f"{home}/none.en" in named
+
+
+def test_the_home_of_a_user_who_does_not_exist_is_refused() -> None:
+    advice = "write ./~nobody-here/x for a path of that name"
+    assert advice in mistake("recipe", "sample", "--output", "~nobody-here/x")
+    assert advice in mistake("corpus", "overlap", "small.tsv", "text.en:~nobody-here/x")
+    assert "expected a home folder of this machine" in mistake("prepare", *SAMPLE, "run.directory=~nobody-here/x")
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("text.en/x", ("a part of this path is a file, not a folder", "a file of this name exists")),
+        ("loop/x", ("the symbolic links of this path form a circle", "a file of this name exists")),
+        (TOO_LONG, ("the name is too long",)),
+    ],
+)
+def test_a_path_that_cannot_be_written_is_told_from_a_bug(place: str, words: tuple[str, ...], small_run: Path) -> None:
+    for command in [
+        ("recipe", "sample", "--output", place),
+        ("export", "--run", small_run, "--to", "safetensors", place),
+        ("evaluate", "--run", small_run, "--output", place),
+        ("train", "--config", "small.yaml", "--set", f"run.directory={place}"),
+        ("fine-tune", "--run", small_run, "--corpus", "small.tsv", "--output", place),
+    ]:
+        message = mistake(*command)
+        assert any(word in message for word in words), message
+
+
+@pytest.mark.parametrize("place", ["text.en/x", "loop", TOO_LONG, "home"])
+def test_a_path_that_cannot_be_read_is_told_from_a_bug(place: str, small_run: Path) -> None:
+    for command in [
+        ("prepare", "--config", place),
+        ("translate", "--run", place, SENTENCE),
+        ("translate", "--run", small_run, "--input", place),
+        ("compare", place, small_run),
+        ("train", "--corpus", place),
+        ("evaluate", "--run", small_run, "--test-set", place),
+        ("train", "--config", "small.yaml", "--set", f"training.initialize_from={place}"),
+    ]:
+        assert place in mistake(*command)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
+def test_a_folder_that_may_not_be_searched_is_named(here: Path, small_run: Path) -> None:
+    closed = here / "closed"
+    closed.mkdir()
+    closed.chmod(0)
+    for command in [
+        ("recipe", "sample", "--output", "closed/x"),
+        ("translate", "--run", "closed/x", SENTENCE),
+        ("evaluate", "--run", small_run, "--test-set", "closed/x.tsv"),
+        ("train", "--config", "small.yaml", "--set", "training.initialize_from=closed/x"),
+        ("prepare", "--config", "small.yaml", "--set", "subword.models_from=closed/x"),
+        ("train", "--config", "small.yaml", "--set", "run.directory=closed/x"),
+        ("prepare", "--config", "closed/x.yaml"),
+    ]:
+        message = mistake(*command)
+        assert "closed/x" in message
+        assert "ermission denied" in message
+    closed.chmod(0o700)
+
+
+def test_no_output_destroys_what_the_command_reads(small_copy: Path) -> None:
+    run = ("--run", small_copy)
+    assert "the output text.en is the input itself" in mistake(
+        "translate", *run, "--input", "text.en", "--output", "text.en"
+    )
+    Path("link.en").symlink_to("text.en")
+    assert "is the input itself" in mistake("translate", *run, "--input", "text.en", "--output", "link.en")
+    owned = small_copy / "config.yaml"
+    assert f"{owned} is a file of the run" in mistake("schema", "--output", owned)
+    assert "small.yaml exists; choose another file" in mistake("recipe", "sample", "--output", "small.yaml")
+    assert "the folder is not empty; existing files are never overwritten" in mistake(
+        "export", *run, "--to", "safetensors", Path.cwd()
+    )
+    assert "must end in .png or .svg" in mistake("plot", "masks", "--output", "text.en")
+
+
+def test_a_run_folder_of_another_recipe_is_refused(small_copy: Path) -> None:
+    settings = (f"run.directory={small_copy}", "model.d_model=128")
+    message = mistake("train", "--config", "small.yaml", "--set", *settings)
+    assert f"{small_copy} contains a run with different settings" in message
+    assert "model.d_model: 64 → 128 (the saved weights have another architecture)" in message
+    assert "start a new run with the new ones (run.directory=runs/OTHER)" in message
+
+
+def test_a_device_that_is_not_there_is_refused(small_run: Path) -> None:
+    assert "cuda:7" in mistake("translate", "--run", small_run, "--device", "cuda:7", SENTENCE)
+    assert "`cuda:N`, not `tpu`" in mistake("translate", "--run", small_run, "--device", "tpu", SENTENCE)
+
+
+# --- damaged and foreign files of a run ---
+
+
+def translated_with(run: Path) -> str:
+    """Return the message of a translation with a damaged run."""
+    shutil.rmtree(run / "export", ignore_errors=True)  # a copy of the model in another format
+    return mistake("translate", "--run", run, "--engine", "torch", SENTENCE)
+
+
+def rewrite(file: Path, **changes: Any) -> None:
+    """Change values in a JSON file of a run, with the checksum of the new content."""
+    values = json.loads(file.read_text(encoding="utf-8"))
+    values.update(changes)
+    del values["own_sha256"]
+    values["own_sha256"] = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+    file.write_text(json.dumps(values, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("damage", ["byte", "short", "state", "missing"])
+def test_a_damaged_checkpoint_is_named_with_the_others(damage: str, small_copy: Path) -> None:
+    newest = small_copy / "checkpoints" / "step-000150"
+    weights = newest / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    if damage == "byte":
+        content[-1] ^= 1
+        weights.write_bytes(content)
+    elif damage == "short":
+        weights.write_bytes(content[:-1])
+    elif damage == "state":
+        (newest / "state.json").write_text("{}", encoding="utf-8")
+    else:
+        weights.unlink()
+    message = translated_with(small_copy)
+    assert "damaged checkpoint: " in message
+    assert f"delete {newest}" in message
+    assert "steps saved: 75" in message
+
+
+@pytest.mark.parametrize("content", [b"no", b"\xff" * 64, b"\x02" + bytes(7) + b"[]", b"\x02" + bytes(7) + b"{}"])
+def test_weights_of_another_program_are_told_from_a_bug(content: bytes, small_copy: Path) -> None:
+    newest = small_copy / "checkpoints" / "step-000150"
+    (newest / "model.safetensors").write_bytes(content)
+    state = json.loads((newest / "state.json").read_text(encoding="utf-8"))
+    state["sha256"]["model.safetensors"] = hashlib.sha256(content).hexdigest()
+    state["bytes"]["model.safetensors"] = len(content)
+    rewrite(newest / "state.json", sha256=state["sha256"], bytes=state["bytes"])
+    assert str(newest) in translated_with(small_copy)
+
+
+def test_a_checkpoint_beyond_the_end_of_its_epoch_is_told_from_a_bug(small_copy: Path) -> None:
+    newest = small_copy / "checkpoints" / "step-000150"
+    state = json.loads((newest / "state.json").read_text(encoding="utf-8"))["state"]
+    state["position"]["row"] = 1_000_000
+    rewrite(newest / "state.json", state=state)
+    settings = (f"run.directory={small_copy}", "training.max_steps=151")
+    result = translator("train", "--config", small_copy / "config.yaml", "--allow-changed", "--set", *settings)
+    assert result.code == 2
+    assert "resume at row 1000000 of epoch" in result.err
+    assert "delete its folder to resume from the one before it" in result.err
+
+
+@pytest.mark.parametrize("again", [{"english": "(", "persian": "x"}, {"english": "x"}])
+def test_rules_of_a_normalizer_that_cannot_be_applied_are_refused(again: dict[str, str], small_copy: Path) -> None:
+    file = small_copy / "subword" / "normalizer.json"
+    rewrite(file, again=again)
+    assert str(file) in translated_with(small_copy)
+
+
+@pytest.mark.parametrize("template", [r"\9", r"\g<name>", r"\q"])
+def test_a_template_of_a_normalizer_that_cannot_be_applied_is_refused(template: str, small_copy: Path) -> None:
+    file = small_copy / "subword" / "normalizer.json"
+    rules = json.loads(file.read_text(encoding="utf-8"))["rules"]
+    row = {"contains": "", "pattern": "book", "replacement": template, "unless": None}
+    rules[0]["english"]["text"] = [{"rows": [row], "only_if": None}]
+    rewrite(file, rules=rules)
+    message = translated_with(small_copy)
+    assert str(file) in message
+    assert "a pattern or a template is invalid" in message
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "subword/source.model", "subword/normalizer.json"])
+def test_a_damaged_file_of_a_run_is_named(name: str, small_copy: Path) -> None:
+    with contextlib.suppress(OSError):
+        (small_copy / name).write_bytes(b"\x00damaged")
+    assert str(small_copy / name) in translated_with(small_copy)
