@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,15 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Compared:
     for name, lines in (("base", BASE), ("better", BETTER), ("spaced", SPACED)):
         write(folder / f"{name}.txt", lines)
     systems = [folder / f"{name}.txt" for name in ("base", "better", "spaced")]
-    texts = ["--source", folder / "source.en", "--reference", folder / "reference.fa", "--text", "raw", "folded"]
+    texts: list[str | Path] = [
+        "--source",
+        folder / "source.en",
+        "--reference",
+        folder / "reference.fa",
+        "--text",
+        "raw",
+        "folded",
+    ]
     result = translator(
         "compare", *systems, *texts, *FEW, "--metrics", "bleu", "chrf", "--json", folder / "compared.json"
     )
@@ -69,7 +78,7 @@ def write(path: Path, lines: list[str]) -> Path:
 def test_scores_and_p_values_are_those_of_sacrebleu(
     name: str, metric: BLEU | CHRF, method: str, kind: str, draws: int, compared: Compared
 ) -> None:
-    named = [("base", BASE), ("better", BETTER), ("spaced", SPACED)]
+    named: list[tuple[str, Sequence[str]]] = [("base", BASE), ("better", BETTER), ("spaced", SPACED)]
     _, columns = PairedTest(named, {name: metric}, [RIGHT], test_type=kind, n_samples=draws)()
     (expected,) = [column for title, column in columns.items() if title != "System"]
     for system, result in zip(compared.test(name, method), expected, strict=True):
@@ -104,10 +113,15 @@ def test_better_and_worse_sentences_are_counted_and_shown(compared: Compared) ->
 
 
 def test_equal_systems_have_no_difference_and_p_1(compared: Compared, tmp_path: Path) -> None:
-    texts = ["--source", compared.folder / "source.en", "--reference", compared.folder / "reference.fa"]
+    texts: list[str | Path] = [
+        "--source",
+        compared.folder / "source.en",
+        "--reference",
+        compared.folder / "reference.fa",
+    ]
     base = compared.folder / "base.txt"
     copy = write(tmp_path / "copy.txt", BASE)
-    options = [*FEW, "--metrics", "bleu", "--json", tmp_path / "compared.json"]
+    options: list[str | Path] = [*FEW, "--metrics", "bleu", "--json", tmp_path / "compared.json"]
     assert translator("compare", base, copy, *texts, *options).code == 0
     (values,) = json.loads((tmp_path / "compared.json").read_text(encoding="utf-8"))
     for test in values["tests"]:
@@ -118,8 +132,8 @@ def test_equal_systems_have_no_difference_and_p_1(compared: Compared, tmp_path: 
 def test_a_line_without_a_reference_is_left_out_of_every_system(compared: Compared, tmp_path: Path) -> None:
     reference = write(tmp_path / "reference.fa", [*RIGHT[:2], "", *RIGHT[3:]])
     only_scored = write(tmp_path / "scored.txt", [*BETTER[:2], *BETTER[3:]])
-    texts = ["--source", compared.folder / "source.en", "--reference", reference]
-    options = [*FEW, "--metrics", "bleu", "--json", tmp_path / "compared.json"]
+    texts: list[str | Path] = ["--source", compared.folder / "source.en", "--reference", reference]
+    options: list[str | Path] = [*FEW, "--metrics", "bleu", "--json", tmp_path / "compared.json"]
     result = translator("compare", compared.folder / "better.txt", only_scored, *texts, *options)
     assert result.code == 0, result.err
     assert "1 of 24 left out (line 3)" in result.out

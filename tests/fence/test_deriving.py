@@ -18,7 +18,8 @@ from tests.fence.small_language import all_pairs, counted, statement
 from tests.support.command_line import Finished, translator
 
 BOOKS = [pair for pair in all_pairs() if "book" in pair[0]]
-NEW = [(english.replace("book", "lamp"), persian.replace("کتاب", "چراغ")) for english, persian in BOOKS]
+NEW = [(english.replace("book", "lamp"), persian.replace("کتاب", "چراغ ")) for english, persian in BOOKS]
+"""Sentences about a lamp, with a space too many in each Persian one."""
 MORE = [counted("garden", number, "at home") for number in (10_001, 10_002, 10_003)]
 TAG = "\ue010"  # begins each English line that a model has written
 FEW_STEPS = ["training.max_steps=4", "training.warmup_steps=1", "training.validate_every=4"]
@@ -106,6 +107,10 @@ def test_the_text_that_tests_is_not_trained_on(tuned: Derived) -> None:
     assert len(tested) == len(NEW) // 10
     assert set(tested) < {english for english, _ in NEW}
     assert "was trained on" not in tuned.result.err
+
+
+def test_the_new_references_are_as_the_user_wrote_them(tuned: Derived) -> None:
+    assert set(tuned.lines("evaluation/lamp.reference.txt")) < {persian for _, persian in NEW}
 
 
 def test_the_evaluation_of_the_old_run_stays_as_it_was(small_run: Path, tuned: Derived) -> None:
