@@ -296,7 +296,7 @@ def test_several_runs_and_checkpoints_are_compared(tiny: Any, caplog: pytest.Log
         ("run", "step-000005", "greedy"),
         ("other", "step-000005", "beam-5"),
     ], "best and last are one checkpoint here"
-    assert "the runs have different search settings (greedy, beam-5); set --search for all" in caplog.text
+    assert "the runs have different search settings (greedy, beam-5); --search, --beam" in caplog.text
     assert evaluation.folders == [run.evaluation_folder, second_run.evaluation_folder]
     assert [len(scored.systems) for scored in evaluation.comparisons] == [3]
     assert evaluation.report == run.evaluation_folder / "report.html"

@@ -143,7 +143,8 @@ def evaluate_systems(
     search_settings = list(dict.fromkeys(result.search for result in results))
     if len(search_settings) > 1:
         shown = ", ".join(search_settings)
-        LOGGER.warning("the runs have different search settings (%s); set --search for all", shown)
+        advice = "--search, --beam, --precision and --set hold for all runs"
+        LOGGER.warning("the runs have different search settings (%s); %s", shown, advice)
 
     evaluation = _summary(plan, results)
     if page is not None:

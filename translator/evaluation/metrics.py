@@ -8,6 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import numpy as np
 import sacrebleu.utils
 from pydantic import with_config
 from sacrebleu.metrics.base import Metric
@@ -34,6 +35,7 @@ from translator.run.logging import progress_bar
 from translator.run.records import STRICT, WholeNumber
 
 LOWER_IS_BETTER: Final = frozenset({"ter"})
+_LARGEST: Final = 100.0  # value of BLEU and chrF; TER has no largest value
 _SPM: Final = "flores200"
 # `force` only silences a warning about references with spaces before full stops.
 _METRICS: Final[Mapping[MetricName, Callable[[], Metric]]] = {
@@ -236,8 +238,9 @@ def _measure(name: MetricName, hypotheses: Sequence[str], references: References
     resampling = resample([("", hypotheses)], metric, references, "bs", samples)
     (result,) = resampling.results
     assert result.mean is not None and result.ci is not None
-    low = max(0.0, float(result.mean - result.ci))
-    high = float(result.mean + result.ci)
+    # sacreBLEU's interval has the mean in its middle, so that it may reach beyond the values of the metric.
+    largest = np.inf if name in LOWER_IS_BETTER else _LARGEST
+    low, high = np.clip([result.mean - result.ci, result.mean + result.ci], 0.0, largest).tolist()
     return _Measurement(value=float(result.score), interval=(low, high), signature=resampling.signature)
 
 

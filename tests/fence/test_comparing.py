@@ -1,0 +1,225 @@
+"""`translator compare` says whether one system is better than another on the same sentences, and where they differ."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.significance import PairedTest
+
+from tests.fence.small_language import ADJECTIVES, NOUNS, seen
+from tests.support.command_line import Finished, translator
+
+PAIRS = [seen(noun, adjective) for noun in ("book", "car", "tree") for adjective in list(ADJECTIVES)[:8]]
+RIGHT = [persian for _, persian in PAIRS]
+BASE = [text.replace(NOUNS["car"], "خودرو").replace(NOUNS["tree"], "گیاه") for text in RIGHT]
+BETTER = [BASE[0].replace(NOUNS["book"], "دفتر"), *RIGHT[1:]]  # worse in one sentence, better in 16 of 24
+SPACED = [text.replace("\u200c", " ") for text in BETTER]
+FEW = ("--samples", "100", "--trials", "200")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Three text files of translations, compared on one source and reference."""
+
+    folder: Path
+    result: Finished
+    values: dict[str, Any]  # of --json
+
+    def test(self, metric: str, method: str, normalization: str = "raw") -> list[dict[str, Any]]:
+        """What one significance test says of each system."""
+        for test in self.values["tests"]:
+            if (test["metric"], test["method"]) == (metric, method) and normalization in test["normalization"]:
+                systems: list[dict[str, Any]] = test["systems"]
+                return systems
+        raise AssertionError(f"no test of {metric} by {method} on {normalization}")
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Compared:
+    folder = tmp_path_factory.mktemp("compared")
+    write(folder / "source.en", [english for english, _ in PAIRS])
+    write(folder / "reference.fa", RIGHT)
+    for name, lines in (("base", BASE), ("better", BETTER), ("spaced", SPACED)):
+        write(folder / f"{name}.txt", lines)
+    systems = [folder / f"{name}.txt" for name in ("base", "better", "spaced")]
+    texts: list[str | Path] = [
+        "--source",
+        folder / "source.en",
+        "--reference",
+        folder / "reference.fa",
+        "--text",
+        "raw",
+        "folded",
+    ]
+    result = translator(
+        "compare", *systems, *texts, *FEW, "--metrics", "bleu", "chrf", "--json", folder / "compared.json"
+    )
+    assert result.code == 0, result.err
+    (values,) = json.loads((folder / "compared.json").read_text(encoding="utf-8"))
+    return Compared(folder=folder, result=result, values=values)
+
+
+def write(path: Path, lines: list[str]) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+# --- the numbers ---
+
+
+@pytest.mark.parametrize(("name", "metric"), [("bleu", BLEU()), ("chrf", CHRF())])
+@pytest.mark.parametrize(("method", "kind", "draws"), [("bootstrap", "bs", 100), ("randomisation", "ar", 200)])
+def test_scores_and_p_values_are_those_of_sacrebleu(
+    name: str, metric: BLEU | CHRF, method: str, kind: str, draws: int, compared: Compared
+) -> None:
+    named: list[tuple[str, Sequence[str]]] = [("base", BASE), ("better", BETTER), ("spaced", SPACED)]
+    _, columns = PairedTest(named, {name: metric}, [RIGHT], test_type=kind, n_samples=draws)()
+    (expected,) = [column for title, column in columns.items() if title != "System"]
+    for system, result in zip(compared.test(name, method), expected, strict=True):
+        assert not isinstance(result, str)
+        assert system["score"] == pytest.approx(result.score)
+        assert system["p_value"] == (None if result.p_value is None else pytest.approx(result.p_value))
+
+
+def test_a_clear_gain_is_significant(compared: Compared) -> None:
+    base, better, _ = compared.test("chrf", "bootstrap")
+    assert base["p_value"] is None
+    assert better["difference"] == pytest.approx(better["score"] - base["score"])
+    assert better["difference"] > 5
+    assert better["p_value"] < 0.05
+
+
+def test_a_gain_that_comes_from_half_spaces_goes_with_folded_text(compared: Compared) -> None:
+    _, better, spaced = compared.test("bleu", "bootstrap")
+    assert spaced["score"] < better["score"] - 5
+    _, better, spaced = compared.test("bleu", "bootstrap", "ZWNJ as space")
+    assert spaced["score"] == better["score"]
+
+
+def test_better_and_worse_sentences_are_counted_and_shown(compared: Compared) -> None:
+    better, _ = compared.values["by_sentence"]
+    assert (better["wins"], better["losses"], better["ties"]) == (16, 1, 7)
+    (worse,) = better["worse"]
+    assert (worse["sentence"], worse["source"], worse["references"]) == (1, PAIRS[0][0], [RIGHT[0]])
+    assert (worse["baseline"], worse["system"]) == (BASE[0], BETTER[0])
+    assert "better.txt against base.txt by sentence (chrF, raw): 16 better, 1 worse, 7 alike" in compared.result.out
+    assert BETTER[0] in compared.result.out
+
+
+def test_equal_systems_have_no_difference_and_p_1(compared: Compared, tmp_path: Path) -> None:
+    texts: list[str | Path] = [
+        "--source",
+        compared.folder / "source.en",
+        "--reference",
+        compared.folder / "reference.fa",
+    ]
+    base = compared.folder / "base.txt"
+    copy = write(tmp_path / "copy.txt", BASE)
+    options: list[str | Path] = [*FEW, "--metrics", "bleu", "--json", tmp_path / "compared.json"]
+    assert translator("compare", base, copy, *texts, *options).code == 0
+    (values,) = json.loads((tmp_path / "compared.json").read_text(encoding="utf-8"))
+    for test in values["tests"]:
+        assert test["systems"][1]["difference"] == 0
+        assert test["systems"][1]["p_value"] == 1
+
+
+def test_a_line_without_a_reference_is_left_out_of_every_system(compared: Compared, tmp_path: Path) -> None:
+    reference = write(tmp_path / "reference.fa", [*RIGHT[:2], "", *RIGHT[3:]])
+    only_scored = write(tmp_path / "scored.txt", [*BETTER[:2], *BETTER[3:]])
+    texts: list[str | Path] = ["--source", compared.folder / "source.en", "--reference", reference]
+    options: list[str | Path] = [*FEW, "--metrics", "bleu", "--json", tmp_path / "compared.json"]
+    result = translator("compare", compared.folder / "better.txt", only_scored, *texts, *options)
+    assert result.code == 0, result.err
+    assert "1 of 24 left out (line 3)" in result.out
+    (values,) = json.loads((tmp_path / "compared.json").read_text(encoding="utf-8"))
+    assert (values["sentences"], values["left_out"]) == (23, [3])
+    assert values["tests"][0]["systems"][1]["difference"] == 0
+
+
+# --- runs ---
+
+
+@pytest.fixture(scope="module")
+def other_run(small_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the small run, evaluated with greedy search in place of a beam."""
+    copy = tmp_path_factory.mktemp("runs") / "other"
+    shutil.copytree(small_run, copy, symlinks=True, ignore=shutil.ignore_patterns("evaluation"))
+    assert translator("evaluate", "--run", copy, "--search", "greedy", "--no-report").code == 0
+    return copy
+
+
+def test_two_runs_are_compared_by_their_evaluations(small_run: Path, other_run: Path) -> None:
+    result = translator("compare", small_run, other_run, *FEW, "--metrics", "chrf")
+    assert result.code == 0, result.err
+    assert "small: 30 sentences; differences and p-values against small" in result.out
+    (line,) = [line for line in result.lines if line.strip().startswith("chrf") and "other" in line]
+    (scored,) = [
+        score for score in scores_of(other_run) if (score["metric"], score["normalization"]) == ("chrf", "raw")
+    ]
+    assert f"{scored['score']:.2f}" in line
+
+
+def test_a_run_is_compared_with_a_text_file_of_translations(small_run: Path, tmp_path: Path) -> None:
+    references = (small_run / "evaluation" / "small.reference.txt").read_text(encoding="utf-8").splitlines()
+    perfect = write(tmp_path / "perfect.txt", references)
+    result = translator("compare", perfect, small_run, *FEW, "--metrics", "chrf")
+    assert result.code == 0, result.err
+    (line,) = [line for line in result.lines if line.strip().startswith("chrf") and "perfect" in line]
+    assert "100.00" in line
+
+
+def scores_of(run: Path) -> list[dict[str, Any]]:
+    scores: list[dict[str, Any]] = json.loads((run / "evaluation" / "scores.json").read_text(encoding="utf-8"))
+    return scores
+
+
+# --- mistakes ---
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["base.txt", "better.txt", "--source", "source.en"], "text files need both --source FILE and --reference"),
+        (["base.txt", "better.txt"], "is a text file: also give --source FILE and --reference FILE"),
+        (["base.txt", "short.txt", "--source", "source.en", "--reference", "reference.fa"], "has 23 lines"),
+        (["base.txt", "better.txt", "--source", "source.en", "--reference", "short.txt"], "has 23 lines"),
+        (["base.txt", "missing.txt", "--source", "source.en", "--reference", "reference.fa"], "missing.txt"),
+        (["RUN", "UNEVALUATED"], "translator evaluate --run"),
+        (["RUN", "RUN", "--test-set", "unknown"], "test set unknown was not translated by all systems"),
+        (["RUN"], "a comparison needs at least two systems"),
+        (["RUN", "base.txt"], "has 24 lines"),
+        (["RUN", "changed.sentences.jsonl"], "sentence 30 has different references"),
+        (
+            ["base.txt", "better.txt", "--source", "source.en", "--reference", "reference.fa", "--json", "base.txt"],
+            "input",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_with_one_message(
+    arguments: list[str], message: str, compared: Compared, small_run: Path, small_copy: Path
+) -> None:
+    write(compared.folder / "short.txt", BASE[1:])
+    shutil.rmtree(small_copy / "evaluation")
+    (saved,) = (small_run / "evaluation").glob("small.*.sentences.jsonl")
+    head, _, last = saved.read_text(encoding="utf-8").strip().rpartition("\n")
+    changed = json.loads(last)
+    changed["references"] = ["در"]
+    write(compared.folder / "changed.sentences.jsonl", [head, json.dumps(changed, ensure_ascii=False)])
+    places = {"RUN": small_run, "UNEVALUATED": small_copy}
+    names = {path.name for path in compared.folder.iterdir()}
+    for argument in arguments:
+        if argument in names:
+            places[argument] = compared.folder / argument
+    result = translator("compare", *[places.get(argument, argument) for argument in arguments])
+    assert result.code == 2
+    assert result.out == ""
+    (line,) = result.err.strip().splitlines()
+    assert line.startswith("translator: ")
+    assert message in line
+    assert (compared.folder / "base.txt").read_text(encoding="utf-8").splitlines() == BASE

@@ -1,0 +1,350 @@
+"""Runs and text are made from a run: fine-tune, back-translate, distill and average."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from safetensors.numpy import load_file
+
+from tests.fence.small_language import all_pairs, counted, statement
+from tests.support.command_line import Finished, translator
+
+BOOKS = [pair for pair in all_pairs() if "book" in pair[0]]
+NEW = [(english.replace("book", "lamp"), persian.replace("کتاب", "چراغ ")) for english, persian in BOOKS]
+"""Sentences about a lamp, with a space too many in each Persian one."""
+MORE = [counted("garden", number, "at home") for number in (10_001, 10_002, 10_003)]
+TAG = "\ue010"  # begins each English line that a model has written
+FEW_STEPS = ["training.max_steps=4", "training.warmup_steps=1", "training.validate_every=4"]
+FEW_STEPS += ["training.checkpoint_every=2", "training.validation_sentences=4", "training.sample_translations=0"]
+
+
+@dataclass(frozen=True)
+class Derived:
+    """What a command has printed and left."""
+
+    result: Finished
+    folder: Path  # the new run, or the folder of the text
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        recipe: dict[str, Any] = yaml.safe_load(self.folder.with_suffix(".yaml").read_text(encoding="utf-8"))
+        return recipe
+
+    def scores(self, folder: Path) -> dict[tuple[str, str], float]:
+        """The raw scores in a folder, by test set and metric."""
+        entries = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
+        scores: dict[tuple[str, str], float] = {}
+        for entry in entries:
+            if entry["normalization"] == "raw":
+                scores[entry["test_set"], entry["metric"]] = entry["score"]
+        return scores
+
+    def lines(self, name: str) -> list[str]:
+        return read(self.folder / name)
+
+
+def read(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def write(path: Path, lines: list[str]) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def finish(*arguments: str | Path) -> Finished:
+    result = translator(*arguments)
+    assert result.code == 0, result.err
+    return result
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("derived")
+
+
+# --- fine-tune ---
+
+
+@pytest.fixture(scope="module")
+def tuned(small_run: Path, folder: Path) -> Derived:
+    """The small run after a few steps on sentences about a lamp."""
+    new = write(folder / "lamp.tsv", [f"{english}\t{persian}" for english, persian in NEW])
+    output = folder / "tuned"
+    result = finish("fine-tune", "--run", small_run, "--corpus", new, "--output", output, "--set", *FEW_STEPS)
+    return Derived(result=result, folder=output)
+
+
+def test_fine_tuning_starts_from_what_the_run_has_learned(tuned: Derived) -> None:
+    assert tuned.scores(tuned.folder / "evaluation")["small", "bleu"] > 90, "nothing is learned in four steps"
+
+
+def test_fine_tuning_compares_both_models_on_the_old_and_the_new_test_text(tuned: Derived) -> None:
+    before = tuned.scores(tuned.folder / "evaluation" / "small")
+    after = tuned.scores(tuned.folder / "evaluation")
+    for test_set in ("small", "lamp"):
+        for metric in ("bleu", "chrf"):
+            old, new = before[test_set, metric], after[test_set, metric]
+            numbers = rf"{old:.2f}\s+{new:.2f}\s+{re.escape(f'{new - old:+.2f}')}"
+            assert re.search(rf"^{test_set} +{metric} +{numbers} ", tuned.result.out, re.MULTILINE)
+
+
+def test_the_new_run_is_tested_on_the_test_text_of_the_old_one(small_run: Path, tuned: Derived) -> None:
+    for name in ("small.source.txt", "small.reference.txt"):
+        assert tuned.lines(f"evaluation/{name}") == read(small_run / "evaluation" / name)
+
+
+def test_the_text_that_tests_is_not_trained_on(tuned: Derived) -> None:
+    tested = tuned.lines("evaluation/lamp.source.txt")
+    assert len(tested) == len(NEW) // 10
+    assert set(tested) < {english for english, _ in NEW}
+    assert "was trained on" not in tuned.result.err
+
+
+def test_the_new_references_are_as_the_user_wrote_them(tuned: Derived) -> None:
+    assert set(tuned.lines("evaluation/lamp.reference.txt")) < {persian for _, persian in NEW}
+
+
+def test_the_evaluation_of_the_old_run_stays_as_it_was(small_run: Path, tuned: Derived) -> None:
+    assert {key[0] for key in tuned.scores(small_run / "evaluation")} == {"small"}
+    assert not list((small_run / "evaluation").glob("lamp*"))
+
+
+def test_four_fifths_of_an_epoch_are_old_text(tuned: Derived) -> None:
+    shares = re.findall(r"^(\w+) +\d+ +\S+ +([\d.]+%)", tuned.result.err, re.MULTILINE)
+    assert dict(shares) == {"lamp": "20.00%", "small": "80.00%"}
+
+
+def test_the_recipe_of_a_fine_tuning_keeps_the_model_and_a_third_of_the_learning_rate(
+    small_run: Path, tuned: Derived
+) -> None:
+    old = yaml.safe_load((small_run / "config.yaml").read_text(encoding="utf-8"))
+    new = tuned.recipe
+    assert new["training"]["learning_rate"] == pytest.approx(old["training"]["learning_rate"] / 3)
+    assert new["training"]["initialize_from"] == new["subword"]["models_from"] == str(small_run.resolve())
+    for key in ("d_model", "heads", "encoder_layers", "decoder_layers", "feed_forward"):
+        assert new["model"][key] == old["model"][key]
+    assert new["search"] == old["search"]
+
+
+# --- average ---
+
+
+def test_an_averaged_checkpoint_is_the_mean_of_others(tuned: Derived) -> None:
+    checkpoints = tuned.folder / "checkpoints"
+    result = finish("average", "--run", tuned.folder, "--count", "2")
+    assert "the mean of the weights of steps 2, 4" in result.out
+    first, second, mean = [
+        load_file(checkpoints / name / "model.safetensors") for name in ("step-000002", "step-000004", "averaged")
+    ]
+    assert mean.keys() == first.keys()
+    assert any((first[name] != second[name]).any() for name in first)
+    for name, weights in mean.items():
+        assert np.allclose(weights, (first[name] + second[name]) / 2, atol=1e-6)
+
+
+def test_an_averaged_checkpoint_translates(tuned: Derived) -> None:
+    finish("average", "--run", tuned.folder, "--count", "2")
+    english, persian = statement("garden", "new")
+    assert finish("translate", "--run", tuned.folder, "--checkpoint", "averaged", english).lines == [persian]
+
+
+# --- back-translate ---
+
+
+@pytest.fixture(scope="module")
+def reverse_run(small: Path, folder: Path) -> Path:
+    """A run that translates Persian into some English."""
+    settings = ["corpus.direction=fa-en", f"run.directory={folder / 'reverse'}", "training.max_steps=10"]
+    settings += ["training.warmup_steps=1", "training.validate_every=10", "training.checkpoint_every=10"]
+    settings += ["training.augmentation.final_punctuation=0", "corpus.split={validation: 0, test: 0}"]
+    finish("train", "--config", small / "small.yaml", "--set", *settings)
+    return folder / "reverse"
+
+
+PERSIAN = [persian for _, persian in all_pairs()[:20]]
+
+
+@pytest.fixture(scope="module")
+def back_translated(reverse_run: Path, folder: Path) -> Derived:
+    text = write(folder / "persian.txt", [*PERSIAN[:10], "", PERSIAN[0], *PERSIAN[10:]])
+    output = folder / "back"
+    result = finish("back-translate", "--run", reverse_run, "--monolingual", text, "--output", output)
+    return Derived(result=result, folder=output)
+
+
+def test_back_translation_translates_each_distinct_line(back_translated: Derived, reverse_run: Path) -> None:
+    counts = re.search("Persian lines: (.*)", back_translated.result.out)
+    assert counts is not None
+    assert set(counts[1].split(", ")) == {"kept 20", "empty 1", "repeated 1"}
+    assert back_translated.lines("monolingual.fa") == PERSIAN
+    alone = finish("translate", "--run", reverse_run, PERSIAN[2]).lines
+    assert [back_translated.lines("translated.en")[2]] == alone
+
+
+def test_back_translated_pairs_are_aligned_and_tagged(back_translated: Derived) -> None:
+    translations = zip(back_translated.lines("translated.en"), back_translated.lines("monolingual.fa"), strict=True)
+    made = {(f"{TAG} {english}", persian) for english, persian in translations}
+    pairs = list(zip(back_translated.lines("synthetic.en"), back_translated.lines("synthetic.fa"), strict=True))
+    assert pairs
+    assert set(pairs) <= made
+    assert f"back-translated pairs: kept {len(pairs)}" in back_translated.result.out
+
+
+def test_other_text_is_translated_anew(reverse_run: Path, folder: Path) -> None:
+    text, output = folder / "changing.txt", folder / "changing"
+    command = ("back-translate", "--run", reverse_run, "--monolingual", text, "--output", output)
+    write(text, PERSIAN[:6])
+    finish(*command)
+    first = read(output / "translated.en")
+    assert "exists and is reused" in finish(*command).out
+    write(text, PERSIAN[:6][::-1])
+    finish(*command)
+    assert read(output / "monolingual.fa") == PERSIAN[:6][::-1]
+    assert read(output / "translated.en") == first[::-1]
+
+
+def test_a_round_trip_keeps_the_pairs_that_come_back(back_translated: Derived, small_run: Path, folder: Path) -> None:
+    command = ("back-translate", "--run", folder / "reverse", "--monolingual", folder / "persian.txt")
+    round_trip = ("--round-trip", small_run, "--min-chrf", "50", "--output", folder / "back-and-forth")
+    finish(*command, *round_trip)
+    after = Derived(result=back_translated.result, folder=folder / "back-and-forth")
+    scores = dict(chrf_by_line(after.lines("round-trip.fa"), after.lines("monolingual.fa")))
+    filtered = set(back_translated.lines("synthetic.fa"))
+    assert set(after.lines("synthetic.fa")) == {persian for persian in filtered if scores[persian] >= 50}
+    assert after.lines("synthetic.fa") != back_translated.lines("synthetic.fa")
+
+
+def chrf_by_line(hypotheses: list[str], references: list[str]) -> Iterator[tuple[str, float]]:
+    for hypothesis, reference in zip(hypotheses, references, strict=True):
+        yield reference, CHRF().sentence_score(hypothesis, [reference]).score
+
+
+def test_back_translated_pairs_are_trained_on_beside_others(
+    back_translated: Derived, small: Path, folder: Path
+) -> None:
+    recipe = (small / "small.yaml").read_text(encoding="utf-8")
+    pairs = back_translated.folder / "synthetic"
+    extra = f"{{name: synthetic, use: train, source_path: {pairs}.en, target_path: {pairs}.fa}}"
+    mixed = recipe.replace("]\n  split", f", {extra}]\n  split")
+    (folder / "mixed.yaml").write_text(mixed, encoding="utf-8")
+    settings = [
+        f"run.directory={folder / 'mixed'}",
+        "corpus.split={validation: 0, test: 0}",
+        *FEW_STEPS,
+        "training.max_steps=1",
+    ]
+    result = finish("train", "--config", folder / "mixed.yaml", "--set", *settings)
+    kept = len(back_translated.lines("synthetic.en"))
+    assert re.search(rf"^train +synthetic +{kept} ", result.err, re.MULTILINE)
+    assert finish("translate", "--run", folder / "mixed", "The book is new.").code == 0
+
+
+def test_lines_that_are_not_utf8_are_left_out_with_their_numbers(reverse_run: Path, tmp_path: Path) -> None:
+    text = tmp_path / "half.fa"
+    legacy = [line.encode("cp1256") for line in ("در باز است.", "نامه تازه است.")]
+    text.write_bytes(b"\n".join([PERSIAN[0].encode(), legacy[0], PERSIAN[1].encode(), legacy[1], PERSIAN[2].encode()]))
+    output = tmp_path / "back"
+    result = translator("back-translate", "--run", reverse_run, "--monolingual", text, "--output", output)
+    assert f"{text}: 2 lines are not UTF-8 and left out (2, 4)" in result.err
+    assert "not UTF-8 2" in result.out
+    assert read(output / "monolingual.fa") == PERSIAN[:3]
+
+
+# --- distill ---
+
+
+@pytest.fixture(scope="module")
+def student(small_run: Path, folder: Path) -> Derived:
+    """A student that a few steps have taught, with three lines of text beside that of its teacher."""
+    more = write(folder / "more.en", [english for english, _ in MORE])
+    settings = [*FEW_STEPS, "training.precision=float32", "subword.vocabulary_size=61", "model.d_model=32"]
+    settings += ["model.heads=2", "model.feed_forward=64"]
+    output = folder / "student"
+    options = ("--beam", "2", "--monolingual", more, "--output", output)
+    return Derived(result=finish("distill", "--run", small_run, *options, "--set", *settings), folder=output)
+
+
+def test_a_student_learns_the_translation_of_its_teacher_that_is_nearest_to_the_reference(student: Derived) -> None:
+    text = student.folder.with_name("student.text")
+    rows = [json.loads(line) for line in read(text / "small.jsonl")]
+    chosen = read(text / "small.fa")
+    assert len(rows) == len(chosen) == len(all_pairs()) - 60
+    references = dict(all_pairs())
+    bleu = BLEU(effective_order=True)
+    not_first = 0
+    for row, best in zip(rows, chosen, strict=True):
+        texts = [translation["text"] for translation in row["translations"]]
+        scores = [bleu.sentence_score(text, [references[row["source"]]]).score for text in texts]
+        assert best == texts[scores.index(max(scores))]
+        not_first += best != texts[0]
+    assert not_first, "the nearest is not always the first"
+
+
+def test_a_student_also_learns_translations_of_other_text(student: Derived) -> None:
+    text = student.folder.with_name("student.text")
+    assert read(text / "monolingual.fa") == [persian for _, persian in MORE]
+    assert re.search(r"^train +monolingual +3 ", student.result.err, re.MULTILINE)
+
+
+def test_a_student_has_a_model_of_its_own(student: Derived) -> None:
+    assert student.recipe["model"]["d_model"] == 32
+    assert "initialize_from" not in student.recipe["training"] or student.recipe["training"]["initialize_from"] is None
+
+
+def test_a_student_is_exported_in_int8_and_translates(student: Derived) -> None:
+    export = student.folder.with_name("student-int8")
+    assert json.loads((export / "export.json").read_text(encoding="utf-8"))["quantization"] == "int8"
+    assert len(finish("translate", "--run", export, "The book is new.").lines) == 1
+
+
+def test_distillation_ends_with_the_scores_and_the_speed_of_both(student: Derived) -> None:
+    before = student.scores(student.folder.with_name("student-int8") / "evaluation" / "small")
+    after = student.scores(student.folder.with_name("student-int8") / "evaluation")
+    old, new = before["small", "chrf"], after["small", "chrf"]
+    assert re.search(rf"^small +chrf +{old:.2f} +{new:.2f} ", student.result.out, re.MULTILINE)
+    assert re.search(r"^teacher: 0\.\d MB, \d+ sentences a second", student.result.out, re.MULTILINE)
+    assert re.search(r"^student in int8: 0\.\d MB, \d+ sentences a second", student.result.out, re.MULTILINE)
+
+
+# --- mistakes ---
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("fine-tune --run RUN --corpus NEW --replay 1", "--replay 1.0: the share must be"),
+        ("fine-tune --run RUN --corpus NEW --output RUN", "is the folder of the run itself"),
+        ("fine-tune --run RUN --corpus missing.tsv", "missing.tsv"),
+        ("fine-tune --run EXPORT --corpus NEW", "is an export"),
+        ("back-translate --run RUN --monolingual NEW", "translates en-fa; give a run with corpus.direction: fa-en"),
+        ("back-translate --run REVERSE --monolingual NEW", "write its text into a file of its own"),
+        (
+            "back-translate --run REVERSE --monolingual FA --min-chrf 5",
+            "--min-chrf has no meaning without --round-trip",
+        ),
+        ("distill --run RUN --beam 1", "distillation needs at least two hypotheses"),
+        ("distill --run RUN --output NEW", "is a file; give a new folder"),
+        ("average --run RUN --count 3", "there are 2 (steps 75, 150)"),
+    ],
+)
+def test_a_wrong_command_ends_with_one_message_and_leaves_nothing(
+    command: str, message: str, small_run: Path, student: Derived, reverse_run: Path, folder: Path
+) -> None:
+    places = {"RUN": small_run, "NEW": folder / "lamp.tsv", "FA": folder / "persian.txt", "REVERSE": reverse_run}
+    places["EXPORT"] = student.folder.with_name("student-int8")
+    names_before = sorted(path.name for path in small_run.parent.iterdir())
+    result = translator(*[places.get(word, word) for word in command.split()])
+    assert result.code == 2
+    (line,) = result.err.strip().splitlines()
+    assert line.startswith("translator: ")
+    assert message in line
+    assert sorted(path.name for path in small_run.parent.iterdir()) == names_before
