@@ -327,12 +327,11 @@ def test_a_message_about_a_table_names_the_columns_that_were_read(tmp_path: Path
 
 
 @pytest.mark.parametrize("mark", [".", "؟"])
-def test_tokenized_references_of_a_test_set_are_told(small_run: Path, tmp_path: Path, mark: str) -> None:
+def test_tokenized_references_of_a_test_set_are_told(small_copy: Path, tmp_path: Path, mark: str) -> None:
     pairs = [(source, f"{target[:-1]} {mark}") for source, target in SOME]
     (tmp_path / "tokenized.tsv").write_bytes(table(pairs))
-    result = translator(
-        *("evaluate", "--run", small_run, "--output", tmp_path / "scores", "--test-set", tmp_path / "tokenized.tsv")
-    )
+    test_set = tmp_path / "tokenized.tsv"
+    result = translator("evaluate", "--run", small_copy, "--test-set", test_set, "--no-report")
     assert result.code == 0, result.err
     assert "test set `tokenized`: the references look tokenized: 5 of 5 sentences end in a space" in result.err
 
