@@ -72,6 +72,12 @@ def small_run(small: Path) -> Path:
     return small / "runs" / "small"
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the runs of one file, with the corpus of the small language and its recipe."""
+    return write_small_recipe(tmp_path_factory.mktemp("folder")).parent
+
+
 @pytest.fixture
 def small_copy(small: Path, tmp_path: Path) -> Path:
     """A copy of the small run, which a test may damage or continue."""

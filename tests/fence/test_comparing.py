@@ -197,7 +197,7 @@ def scores_of(run: Path) -> list[dict[str, Any]]:
         (["RUN", "changed.sentences.jsonl"], "sentence 30 has different references"),
         (
             ["base.txt", "better.txt", "--source", "source.en", "--reference", "reference.fa", "--json", "base.txt"],
-            "input",
+            "is the input itself",
         ),
     ],
 )

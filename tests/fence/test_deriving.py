@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,17 +37,16 @@ class Derived:
         recipe: dict[str, Any] = yaml.safe_load(self.folder.with_suffix(".yaml").read_text(encoding="utf-8"))
         return recipe
 
-    def scores(self, folder: Path) -> dict[tuple[str, str], float]:
-        """The raw scores in a folder, by test set and metric."""
-        entries = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
-        scores: dict[tuple[str, str], float] = {}
-        for entry in entries:
-            if entry["normalization"] == "raw":
-                scores[entry["test_set"], entry["metric"]] = entry["score"]
-        return scores
-
     def lines(self, name: str) -> list[str]:
         return read(self.folder / name)
+
+
+def raw_scores(folder: Path) -> dict[tuple[str, str], float]:
+    """Return the raw scores in a folder, by test set and metric."""
+    entries = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
+    return {
+        (entry["test_set"], entry["metric"]): entry["score"] for entry in entries if entry["normalization"] == "raw"
+    }
 
 
 def read(path: Path) -> list[str]:
@@ -66,11 +64,6 @@ def finish(*arguments: str | Path) -> Finished:
     return result
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("derived")
-
-
 # --- fine-tune ---
 
 
@@ -84,12 +77,12 @@ def tuned(small_run: Path, folder: Path) -> Derived:
 
 
 def test_fine_tuning_starts_from_what_the_run_has_learned(tuned: Derived) -> None:
-    assert tuned.scores(tuned.folder / "evaluation")["small", "bleu"] > 90, "nothing is learned in four steps"
+    assert raw_scores(tuned.folder / "evaluation")["small", "bleu"] > 90, "nothing is learned in four steps"
 
 
 def test_fine_tuning_compares_both_models_on_the_old_and_the_new_test_text(tuned: Derived) -> None:
-    before = tuned.scores(tuned.folder / "evaluation" / "small")
-    after = tuned.scores(tuned.folder / "evaluation")
+    before = raw_scores(tuned.folder / "evaluation" / "small")
+    after = raw_scores(tuned.folder / "evaluation")
     for test_set in ("small", "lamp"):
         for metric in ("bleu", "chrf"):
             old, new = before[test_set, metric], after[test_set, metric]
@@ -114,7 +107,7 @@ def test_the_new_references_are_as_the_user_wrote_them(tuned: Derived) -> None:
 
 
 def test_the_evaluation_of_the_old_run_stays_as_it_was(small_run: Path, tuned: Derived) -> None:
-    assert {key[0] for key in tuned.scores(small_run / "evaluation")} == {"small"}
+    assert {key[0] for key in raw_scores(small_run / "evaluation")} == {"small"}
     assert not list((small_run / "evaluation").glob("lamp*"))
 
 
@@ -216,16 +209,14 @@ def test_a_round_trip_keeps_the_pairs_that_come_back(back_translated: Derived, s
     command = ("back-translate", "--run", folder / "reverse", "--monolingual", folder / "persian.txt")
     round_trip = ("--round-trip", small_run, "--min-chrf", "50", "--output", folder / "back-and-forth")
     finish(*command, *round_trip)
-    after = Derived(result=back_translated.result, folder=folder / "back-and-forth")
-    scores = dict(chrf_by_line(after.lines("round-trip.fa"), after.lines("monolingual.fa")))
-    filtered = set(back_translated.lines("synthetic.fa"))
-    assert set(after.lines("synthetic.fa")) == {persian for persian in filtered if scores[persian] >= 50}
-    assert after.lines("synthetic.fa") != back_translated.lines("synthetic.fa")
-
-
-def chrf_by_line(hypotheses: list[str], references: list[str]) -> Iterator[tuple[str, float]]:
-    for hypothesis, reference in zip(hypotheses, references, strict=True):
-        yield reference, CHRF().sentence_score(hypothesis, [reference]).score
+    after = folder / "back-and-forth"
+    scores: dict[str, float] = {}
+    for again, persian in zip(read(after / "round-trip.fa"), read(after / "monolingual.fa"), strict=True):
+        scores[persian] = CHRF().sentence_score(again, [persian]).score
+    filtered = back_translated.lines("synthetic.fa")
+    kept = read(after / "synthetic.fa")
+    assert set(kept) == {persian for persian in filtered if scores[persian] >= 50}
+    assert kept != filtered
 
 
 def test_back_translated_pairs_are_trained_on_beside_others(
@@ -297,7 +288,7 @@ def test_a_student_also_learns_translations_of_other_text(student: Derived) -> N
 
 def test_a_student_has_a_model_of_its_own(student: Derived) -> None:
     assert student.recipe["model"]["d_model"] == 32
-    assert "initialize_from" not in student.recipe["training"] or student.recipe["training"]["initialize_from"] is None
+    assert student.recipe["training"].get("initialize_from") is None
 
 
 def test_a_student_is_exported_in_int8_and_translates(student: Derived) -> None:
@@ -307,8 +298,8 @@ def test_a_student_is_exported_in_int8_and_translates(student: Derived) -> None:
 
 
 def test_distillation_ends_with_the_scores_and_the_speed_of_both(student: Derived) -> None:
-    before = student.scores(student.folder.with_name("student-int8") / "evaluation" / "small")
-    after = student.scores(student.folder.with_name("student-int8") / "evaluation")
+    before = raw_scores(student.folder.with_name("student-int8") / "evaluation" / "small")
+    after = raw_scores(student.folder.with_name("student-int8") / "evaluation")
     old, new = before["small", "chrf"], after["small", "chrf"]
     assert re.search(rf"^small +chrf +{old:.2f} +{new:.2f} ", student.result.out, re.MULTILINE)
     assert re.search(r"^teacher: 0\.\d MB, \d+ sentences a second", student.result.out, re.MULTILINE)

@@ -302,9 +302,9 @@ def test_a_test_set_that_the_run_was_trained_on_is_told(evaluated: Evaluated, tm
         (["--test-set", "EN:missing.fa"], "`missing.fa` cannot be found"),
         (["--test-set", "FA:EN"], "the two sides are swapped"),
         (["--test-set", "EN:FA", "--test-set", "EN:FA"], "two test sets are called"),
-        (["--test-set", "EN:SHORT"], "line"),
+        (["--test-set", "EN:SHORT"], "EN has 2 lines, "),
         (["--test-set", "EN:BLANK"], "no line has source text and a reference"),
-        (["--checkpoint", "7"], "7"),
+        (["--checkpoint", "7"], "no checkpoint `7` in"),
         (["--ensemble"], "--ensemble needs at least two runs"),
     ],
 )

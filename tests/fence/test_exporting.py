@@ -58,14 +58,6 @@ def test_ctranslate2_itself_translates_with_an_export(exports: Path) -> None:
     assert target.decode(result.hypotheses[0]) == TRANSLATIONS[0]
 
 
-def test_an_export_never_goes_into_a_folder_that_has_files(small_run: Path, tmp_path: Path) -> None:
-    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
-    result = export(small_run, "safetensors", tmp_path)
-    assert result.code == 2
-    assert "not empty" in result.err
-    assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
-
-
 def test_marian_refuses_a_model_that_it_cannot_hold(small_run: Path, tmp_path: Path) -> None:
     result = export(small_run, "marian", tmp_path / "marian")
     assert result.code == 2

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.fence.conftest import write_small_recipe
 from tests.fence.short_runs import steps, train_short, weights
 from tests.fence.small_language import statement
 from tests.support.command_line import Finished, translator
@@ -22,12 +21,6 @@ def book(tmp_path: Path) -> Path:
     file.parent.mkdir()
     file.write_text(f"{ENGLISH}\n" * 3, encoding="utf-8")
     return file
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The recipe of the short runs of this file, and their prepared text."""
-    return write_small_recipe(tmp_path_factory.mktemp("lost")).parent
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +52,10 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_an_input_is_never_the_output(engine: Path, book: Path) -> None:
     before = contents(book.parent)
-    for link in (book.with_name("link.en"), book.with_name("hard-link.en")):
-        link.symlink_to(book) if link.name == "link.en" else link.hardlink_to(book)
-    for output in (book, book.with_name("link.en"), book.with_name("hard-link.en")):
+    link, hard_link = book.with_name("link.en"), book.with_name("hard-link.en")
+    link.symlink_to(book)
+    hard_link.hardlink_to(book)
+    for output in (book, link, hard_link):
         refused = translate(engine, book, output)
         assert refused.code == 2
         assert f"the output {output} is the input itself; give another output" in refused.err
@@ -89,7 +83,7 @@ def test_a_translation_replaces_its_output_and_nothing_beside_it(engine: Path, b
     assert {book.with_name(name).read_text(encoding="utf-8") for name in names} == {"mine"}
 
 
-def test_a_folder_of_somebody_else_becomes_no_run_and_no_export(folder: Path, small_run: Path, tmp_path: Path) -> None:
+def test_a_folder_of_somebody_else_becomes_no_run_and_no_export(folder: Path, small_run: Path) -> None:
     theirs = folder / "theirs"
     theirs.mkdir()
     (theirs / "notes.txt").write_text("mine", encoding="utf-8")

@@ -11,7 +11,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.fence.conftest import write_small_recipe
 from tests.fence.short_runs import steps, train_short
 from tests.support.command_line import Finished
 
@@ -37,11 +36,6 @@ def stopped_at_its_first_checkpoint(run: Path) -> Iterator[None]:
     finally:
         over.set()
         watcher.join()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_small_recipe(tmp_path_factory.mktemp("ranks")).parent
 
 
 @pytest.fixture(scope="module")

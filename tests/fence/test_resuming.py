@@ -17,12 +17,6 @@ Operations = list[tuple[str, str]]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The recipe of all runs of this file, and their prepared text."""
-    return write_small_recipe(tmp_path_factory.mktemp("resuming")).parent
-
-
-@pytest.fixture(scope="module")
 def operations(folder: Path) -> Operations:
     """What a run that nobody disturbs does to its checkpoints, in order."""
     with Faults(folder / "undisturbed" / "checkpoints") as faults:
@@ -139,7 +133,8 @@ def test_a_change_of_the_network_is_refused_with_and_without_permission(undistur
     for allowed in (False, True):
         refused = train_short(undisturbed, "model.d_model=32", allow_changed=allowed)
         assert refused.code == 2
-        assert "an existing run cannot change these:\n  model.d_model: 16 → 32" in refused.err
+        assert "cannot change these:\n  model.d_model: 16 → 32 (the saved weights have another arch" in refused.err
+        assert "start a new run with the new ones (run.directory=runs/OTHER)" in refused.err
 
 
 def test_where_the_batches_change_the_epoch_begins_again(folder: Path) -> None:

@@ -7,17 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.fence.conftest import write_small_recipe
 from tests.fence.short_runs import steps, train_short
 from tests.fence.small_language import all_pairs
 from tests.support.command_line import translator
 from tests.support.event_files import curve
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The recipe of the short runs of this file, and their prepared text."""
-    return write_small_recipe(tmp_path_factory.mktemp("training")).parent
 
 
 def contents(run: Path) -> dict[str, bytes]:

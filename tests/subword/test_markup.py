@@ -31,3 +31,7 @@ def test_an_entity_becomes_its_sign_but_not_in_code() -> None:
         unescaped("It&#39;s &quot;R&amp;D&quot; &hellip; `&amp;` &nothing; & x;")
         == 'It\'s "R&D" … `&amp;` &nothing; & x;'
     )
+
+
+def test_an_entity_never_parts_a_line() -> None:
+    assert unescaped("a&#10;b&Tab;c&nbsp;d `&#10;`") == "a b c d `&#10;`"

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from translator.config import Config, FilterConfig, SourceConfig
 from translator.corpus.compression import read_blocks
-from translator.corpus.file_forms import Form, form_of, unread_kind
+from translator.corpus.file_forms import Form, form_of, unread_form
 from translator.corpus.filters import PairFilter
 from translator.corpus.folding import fold
 from translator.corpus.lines import Unreadable, read_lines
@@ -123,10 +123,10 @@ def read_monolingual(files: Sequence[Path], normalizer: Normalizer, max_words: i
     Raises CorpusError: a file cannot be read, is a table, or has text but no line in UTF-8.
     """
     for file in files:
-        kind = unread_kind(file.name)
-        form = form_of(file.name)
-        if kind is not None or form in (Form.TSV, Form.CSV, Form.JSON_LINES):
-            raise CorpusError(f"{file} is {kind or form}; write its text into a file of its own, one sentence per line")
+        unread = unread_form(file.name)
+        form = form_of(file.name) if unread is None else unread.kind
+        if unread is not None or form in (Form.TSV, Form.CSV, Form.JSON_LINES):
+            raise CorpusError(f"{file} is {form}; write its text into a file of its own, one sentence per line")
     counts = Counter[str]()
     hashes = set[int]()  # of the folded lines; the lines themselves would take much more memory
     distinct_lines: list[str] = []

@@ -4,8 +4,6 @@ import re
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from translator.errors import CorpusError
-
 _PACKED: Final = re.compile(r"\.(gz|xz|zst)$", re.IGNORECASE)
 
 
@@ -57,11 +55,10 @@ class UnreadForm(NamedTuple):
 
     kind: str
     suffixes: tuple[str, ...]
-    start: re.Pattern[bytes]  # how such a file begins
     to_csv: str  # commands that write its texts as a table with the column `source`
+    start: re.Pattern[bytes] | None = None  # how such a file begins, if that tells it from text
 
 
-_NOTHING: Final = re.compile(b"(?!)")
 _UNREAD_FORMS: Final = (
     UnreadForm(
         kind="a file of subtitles",
@@ -78,7 +75,6 @@ _UNREAD_FORMS: Final = (
     UnreadForm(
         kind="a file of messages of a program (MO)",
         suffixes=(".mo",),
-        start=re.compile(rb"\xde\x12\x04\x95|\x95\x04\x12\xde"),
         to_csv="msgunfmt FILE > texts.po; po2csv texts.po texts.csv",
     ),
     UnreadForm(
@@ -90,7 +86,6 @@ _UNREAD_FORMS: Final = (
     UnreadForm(
         kind="a file of messages of a program (.strings, .properties or .resx)",
         suffixes=(".strings", ".properties", ".resx"),
-        start=_NOTHING,
         to_csv="prop2po FILE texts.po; po2csv texts.po texts.csv",
     ),
     UnreadForm(
@@ -102,21 +97,10 @@ _UNREAD_FORMS: Final = (
 )
 
 
-def unread_kind(name: str) -> str | None:
-    """Return what a file is that cannot be read as text, such as "a file of subtitles"; None for other names."""
+def unread_form(name: str, start: bytes = b"") -> UnreadForm | None:
+    """Return the form of a file that cannot be read as text, as its name or its first bytes show; None for others."""
     base = without_packing(name).lower()
     for form in _UNREAD_FORMS:
-        if base.endswith(form.suffixes):
-            return form.kind
+        if base.endswith(form.suffixes) or (form.start is not None and form.start.match(start)):
+            return form
     return None
-
-
-def refuse_unread_form(label: str, name: str, start: bytes) -> None:
-    """Raise CorpusError if a file to translate has a form that is not read, as its name or its first bytes show."""
-    base = without_packing(name).lower()
-    for form in _UNREAD_FORMS:
-        if base.endswith(form.suffixes) or form.start.match(start):
-            raise CorpusError(
-                f"{label} is {form.kind}, and only plain text is translated, one line at a time; with the Translate "
-                f"Toolkit, write its texts to a table (`{form.to_csv}`), and translate that with --column source"
-            )

@@ -12,7 +12,7 @@ from translator.config import Config
 from translator.corpus import normalizer
 from translator.corpus.named_functions import FUNCTIONS
 from translator.corpus.normalizer import Normalizer
-from translator.corpus.normalizer_rules import RULES_FORMAT, NormalizerRules, Rule, Work
+from translator.corpus.normalizer_rules import RULES_FORMAT, NormalizerRules, Rewriting, Rule, Work
 from translator.corpus.rewriting import compile_rewriting
 from translator.errors import RunError
 from translator.run.folder import RunFolder
@@ -75,18 +75,14 @@ def _check_usable(rules: NormalizerRules) -> None:
 
 def _check_work(rule: Rule, work: Work) -> None:
     """Raise RecordError for an unknown function, and what `re` raises for an invalid pattern or template."""
-    names = [] if work.decoding is None else [work.decoding]
-    for step in work.text:
-        if isinstance(step, str):
-            names.append(step)
-            continue
-        compile_rewriting(step)
-        for row in step.rows:
-            if isinstance(row.replacement, str):
-                re.sub(row.pattern, row.replacement, "")  # reads the template too
-    for name in names:
-        if name not in FUNCTIONS:
-            raise RecordError(f"the rule {rule.key} names the unknown function {name}", newer=True)
+    for step in (work.decoding, *work.text):
+        if isinstance(step, Rewriting):
+            compile_rewriting(step)
+            for row in step.rows:
+                if isinstance(row.replacement, str):
+                    re.sub(row.pattern, row.replacement, "")  # reads the template too
+        elif step is not None and step not in FUNCTIONS:
+            raise RecordError(f"the rule {rule.key} names the unknown function {step}", newer=True)
 
 
 def rules_of_run(run: RunFolder) -> NormalizerRules:

@@ -29,9 +29,7 @@ class Row:
 
     contains: str  # a text that every match has: a fast test, by which most texts are left alone
     pattern: str  # a regular expression of Python
-    replacement: (
-        str | dict[Character, str]
-    )  # a template such as `\1-`, or a table for the single characters of the match
+    replacement: str | dict[Character, str]  # a template such as `\1-`, or a table for the characters of the match
     unless: str | None = None  # a pattern; a match that contains one of its matches stays
 
 

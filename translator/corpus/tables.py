@@ -17,9 +17,8 @@ _NO_NAMES: Final = "; line 1 has no such name; if the table has no line of names
 _ROWS_FOR_WIDTH: Final = 1000
 _PERSIAN_SHARE: Final = 0.9  # of the rows, with which a first row without Persian has names
 _NUMERIC_SHARE: Final = 0.99  # of the cells of a column, with which it has numbers and no text
-_ENGLISH_WORD: Final = re.compile(
-    r"(?<![^\s\"'(“‘])(?:[A-Z]?[a-z]{2,}|[A-Z]{2,})(?![^\s\"').,;:!?”’…])"
-)  # no key, no address
+# No key, no address.
+_ENGLISH_WORD: Final = re.compile(r"(?<![^\s\"'(“‘])(?:[A-Z]?[a-z]{2,}|[A-Z]{2,})(?![^\s\"').,;:!?”’…])")
 _WORDS_OF_TEXT: Final = 0.2  # of the largest vocabulary, which a column of texts has; codes and names repeat
 SEPARATOR_LINE: Final = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # tells Excel the delimiter of the next lines
 

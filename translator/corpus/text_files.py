@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from translator.config import SourceConfig
 from translator.corpus.compression import members_of, packing_of, read_blocks
-from translator.corpus.file_forms import Form, form_of, unread_kind, without_packing
+from translator.corpus.file_forms import Form, form_of, unread_form, without_packing
 from translator.corpus.lines import read_lines
 from translator.corpus.parquet import MAGIC
 from translator.corpus.sources import choose_members
@@ -35,32 +35,9 @@ class TextFile(NamedTuple):
         """Name of the file or of the member."""
         return self.file.name if self.member is None else self.member
 
-    def refuse_unread(self) -> None:
-        """Raise CorpusError if its name tells that its lines are no texts."""
-        kind = unread_kind(self.name)
-        if kind is not None:
-            raise CorpusError(
-                f"{self.label} is {kind}, which cannot be read as a corpus; write its texts to a TSV, with English, a "
-                "tab and Persian on each line, or convert it to TMX"
-            )
-
-    def refuse_json(self) -> None:
-        """Raise CorpusError if its name tells JSON, whose lines are no texts of one side."""
-        if form_of(self.name) is Form.JSON_LINES:
-            raise self._texts_by_key()
-
-    def _texts_by_key(self) -> CorpusError:
-        return CorpusError(
-            f"{self.label} is a JSON document, such as the texts of a program by key, and a corpus needs JSON Lines, "
-            "with both texts in an object on each line; of two documents with the same keys, make it so: "
-            "jq -cs '.[0] as $en | .[1] as $fa | $en | paths(strings) as $key | {en: getpath($key), "
-            "fa: ($fa | getpath($key))} | select(.fa)' EN.json FA.json > pairs.jsonl"
-        )
-
     def form(self) -> Form:
         """Return the form of a text that holds both sides; raise CorpusError if its name tells a wrong one."""
-        name = self.name
-        form = form_of(name) or Form.TSV
+        form = form_of(self.name) or Form.TSV
         start = next(self.blocks(), b"")
         if start.startswith(MAGIC):
             if self.member is not None or packing_of(self.file) is not None:
@@ -71,13 +48,13 @@ class TextFile(NamedTuple):
                 f"{self.label} is no Parquet file (it does not begin with PAR1); download or copy the file again"
             )
         if form is Form.JSON_LINES and start.lstrip().startswith(b"["):
-            unpacked = Path(without_packing(name))
+            unpacked = Path(without_packing(self.name))
             raise CorpusError(
                 f"{self.label} is one JSON array, and JSON Lines are needed, with an object on each line; convert it: "
                 f"jq -c '.[]' {shlex.quote(unpacked.name)} > {shlex.quote(unpacked.stem)}.jsonl"
             )
         if form is Form.JSON_LINES and _JSON_DOCUMENT.match(start):
-            raise self._texts_by_key()
+            raise _texts_by_key(self.label)
         if form in (Form.TSV, Form.CSV) and _JSON_OBJECT.match(start):
             raise CorpusError(f"{self.label} looks like JSON Lines, not {form}; give it a name that ends in .jsonl")
         return form
@@ -101,9 +78,14 @@ def texts_of(source: SourceConfig, files: Sequence[Path], label: str) -> list[Te
     """
     texts = _texts_of(source, files, label)
     for text in texts:
-        text.refuse_unread()
-        if len(texts) == 2:
-            text.refuse_json()
+        unread = unread_form(text.name)
+        if unread is not None:
+            raise CorpusError(
+                f"{text.label} is {unread.kind}, which cannot be read as a corpus; write its texts to a TSV, with "
+                "English, a tab and Persian on each line, or convert it to TMX"
+            )
+        if len(texts) == 2 and form_of(text.name) is Form.JSON_LINES:
+            raise _texts_by_key(text.label)
     return texts
 
 
@@ -115,3 +97,12 @@ def _texts_of(source: SourceConfig, files: Sequence[Path], label: str) -> list[T
     if source.source_member is not None:
         raise CorpusError(f"{label} is not a zip archive; `source_member` and `target_member` name members of a zip")
     return [TextFile(file) for file in files]
+
+
+def _texts_by_key(label: str) -> CorpusError:
+    return CorpusError(
+        f"{label} is a JSON document, such as the texts of a program by key, and a corpus needs JSON Lines, with both "
+        "texts in an object on each line; of two documents with the same keys, make it so: "
+        "jq -cs '.[0] as $en | .[1] as $fa | $en | paths(strings) as $key | {en: getpath($key), "
+        "fa: ($fa | getpath($key))} | select(.fa)' EN.json FA.json > pairs.jsonl"
+    )

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from translator.corpus.column_texts import column_texts
 from translator.corpus.compression import read_blocks
 from translator.corpus.encoding import encoding_advice, first_invalid_byte, is_utf8, refuse_other_encoding
-from translator.corpus.file_forms import refuse_unread_form
+from translator.corpus.file_forms import unread_form
 from translator.corpus.lines import whole_lines
-from translator.errors import InputError
+from translator.errors import CorpusError, InputError
 from translator.run.storage import storage_errors
 
 LONGEST_LINE = 4 << 20  # maximum bytes of a line, without its end; longer ones could exhaust memory
@@ -76,7 +76,7 @@ def _chunks(source: int | Path, strict: bool, pace: Pace, column: str | None) ->
     if isinstance(source, Path):
         label = str(source)
         name = source.name
-        refuse_unread_form(label, name, b"")
+        _refuse_unread_form(label, name)  # some are binary, and no text for `whole_lines`
         blocks = read_blocks(source, size=pace.bytes)
     else:
         label = "the input"
@@ -87,7 +87,7 @@ def _chunks(source: int | Path, strict: bool, pace: Pace, column: str | None) ->
     all_ascii = True
     for data in whole_lines(blocks, label, LONGEST_LINE):
         if line_number == 1:
-            refuse_unread_form(label, name, data)
+            _refuse_unread_form(label, name, data)
         # The first characters beyond ASCII show whether the text is UTF-8.
         if all_ascii and not strict and (not data.isascii() or b"\0" in data):
             refuse_other_encoding(data, label)
@@ -99,6 +99,16 @@ def _chunks(source: int | Path, strict: bool, pace: Pace, column: str | None) ->
             line_number += len(chunk_lines)
             lines = lines[chunk_size:]
             chunk_size = min(2 * chunk_size, pace.at_most)
+
+
+def _refuse_unread_form(label: str, name: str, start: bytes = b"") -> None:
+    """Raise CorpusError if the texts of a file stand between lines for programs."""
+    form = unread_form(name, start)
+    if form is not None:
+        raise CorpusError(
+            f"{label} is {form.kind}, and only plain text is translated, one line at a time; with the Translate "
+            f"Toolkit, write its texts to a table (`{form.to_csv}`), and translate that with --column source"
+        )
 
 
 def _chunks_of_column(file: Path, column: str, chunk_size: int) -> Iterator[Chunk]:

@@ -146,7 +146,8 @@ class SegmentReader:
         )
         if parted.sentences:
             indentation = text[: len(text) - len(text.lstrip())]
-            between = [_after_line_break(indentation) + parted.between[0], *parted.between[1:]]
+            of_its_line = LINE_BREAK.split(indentation)[-1]
+            between = [of_its_line + parted.between[0], *parted.between[1:]]
             return replace(parted, between=between)
         # Text without any sentence is copied as a whole, with its white space.
         copied_text = given_text if parted.is_foreign else self._reader.with_target_numbers(given_text)
@@ -187,8 +188,3 @@ class SegmentReader:
             if self._source_model.placeholders[placeholder] in row:
                 copied_in_row[placeholder] = part
         return copied_in_row
-
-
-def _after_line_break(spaces: str) -> str:
-    """Return the white space after the last line break of `spaces`."""
-    return LINE_BREAK.split(spaces)[-1]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from translator.subword.placeholders import PLACEHOLDERS, is_number, things_to_copy
+from translator.subword.placeholders import EMOJI, END_MARKS, PLACEHOLDERS, is_number, things_to_copy
 
 
 class Sentence(NamedTuple):
@@ -14,15 +14,14 @@ class Sentence(NamedTuple):
     text: str
 
 
-LINE_BREAK: Final = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")  # the line breaks of `str.splitlines`
+LINE_BREAK: Final = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")  # the line breaks of `str.splitlines`
 _GAP: Final = re.compile(r"\s+")
-_MARKS: Final = ".!?…؟۔"
 _QUOTATION_MARKS: Final = "\"'”’»"
 _DIRECTION_MARKS: Final = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # invisible
 _CLOSING: Final = f"{_QUOTATION_MARKS})]{_DIRECTION_MARKS}"
 _EMPHASIS: Final = "*_"  # of Markdown
 _OPENING: Final = f"\"'“‘«([{{*_—–-{_DIRECTION_MARKS}"
-_INSIDE: Final = f"{_MARKS},;:،؛)]}}»”"  # never begin a sentence; so the white space in `. . .` ends none
+_INSIDE: Final = f"{END_MARKS},;:،؛)]}}»”"  # never begin a sentence; so the white space in `. . .` ends none
 _NEXT_WORD: Final = re.compile(rf"[{re.escape(_OPENING)}]*([A-Z]\.|[^\W\d_]+|\S|)")  # a letter's full stop included
 _ITEM_NUMBER: Final = re.compile(
     r"(?:[-–—*+>•]\s+)*"
@@ -34,20 +33,16 @@ _LONGEST_ITEM_NUMBER: Final = 40  # characters
 
 # --- what may follow the mark of a sentence ---
 
-_EMOJI: Final = (
-    "[\u231a\u231b\u23e9-\u23fa\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001faff]"
-    "[\u200d\u20e3\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]*"
-)
 _SMILEY: Final = r"[:;][-'^o]?[)(\]\[DPpO/|*]+|=[)(D]+|<3|\^[_.-]?\^|[xX]D+"
 _SMILEY_STARTS: Final = ":;=xX"
 _FOOTNOTE: Final = r"\[(?:\d{1,3}|[a-z])\]|[¹²³⁰⁴-⁹†‡]+"
-FACE: Final = f"(?:{_EMOJI}|{_SMILEY})"
+FACE: Final = f"(?:{EMOJI}|{_SMILEY})"
 ORNAMENT: Final = f"(?:{FACE}|{_FOOTNOTE})"  # never translated
-AFTER_MARK: Final = f"(?<=[{_MARKS}{_QUOTATION_MARKS})*])"
+AFTER_MARK: Final = f"(?<=[{END_MARKS}{_QUOTATION_MARKS})*])"
 _ORNAMENTS: Final = re.compile(rf"{ORNAMENT}++(?!\S)")  # a whole word
 _LAST_ORNAMENTS: Final = re.compile(f"{AFTER_MARK}{ORNAMENT}++$")
 _MARK_WITHOUT_SPACE: Final = re.compile(
-    rf"(?<=[^\s{_MARKS}(\[{{])(?P<mark>[{_MARKS}]++)(?:{ORNAMENT}|[)\]»”’\"{_DIRECTION_MARKS}])*+"
+    rf"(?<=[^\s{END_MARKS}(\[{{])(?P<mark>[{END_MARKS}]++)(?:{ORNAMENT}|[)\]»”’\"{_DIRECTION_MARKS}])*+"
     rf"(?=[(“‘«{_DIRECTION_MARKS}]*(?P<word>[^\W\d_]++(?:\u200c[^\W\d_]++)*+)(?![\w@/=(]|\.\w))"
 )
 _LAST_LETTERS: Final = re.compile(r"[^\W\d_]*$")
@@ -249,7 +244,7 @@ def _ends_sentence(word: str, text: str, next_start: int, *, lower_case: bool) -
     if word.endswith(("**", "__")) or word.startswith(tuple(_EMPHASIS)):
         word = word.rstrip(_EMPHASIS)
     marked = word.rstrip(_CLOSING)
-    body = marked.rstrip(_MARKS)
+    body = marked.rstrip(END_MARKS)
     mark = marked[len(body) :]
     closing = word[len(marked) :]
     if not mark:

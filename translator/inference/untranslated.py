@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from translator.inference.sentences import AFTER_MARK, FACE, ORNAMENT, Sentence
+from translator.inference.sentences import AFTER_MARK, FACE, LINE_BREAK, ORNAMENT, Sentence
 from translator.subword.markup import cut_tags
 from translator.subword.placeholders import without_copied_parts
 from translator.subword.unreadable import is_mostly_in_script
 
 _PARTS_OF_EMOJI: Final = "\u200d\ufe0f\u20e3"  # joiner, variation selector, keycap
-_LINE_BREAKS: Final = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _CONTROLS: Final = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x9f\ufffd]")  # U+FFFD stands for a broken character
 _MARKS_BEFORE: Final = re.compile(
     r"""(?:
@@ -63,7 +62,7 @@ def part_text(
     copied_parts: list[str] = []  # since the last translated sentence; joined at once, as there may be very many
     is_foreign = False
     for sentence in sentences:
-        copied_parts.append(" " if _LINE_BREAKS.search(sentence.before) else sentence.before)
+        copied_parts.append(" " if LINE_BREAK.search(sentence.before) else sentence.before)
         marks_before, text, marks_after = cut_marks(sentence.text)
         opening_tags, without_tags, closing_tags = cut_tags(text)
         # Addresses and file names have letters too, but no words to translate.
@@ -139,4 +138,4 @@ def cut_edge_signs(text: str, is_unreadable: Callable[[str], bool]) -> tuple[str
 
 def copied_line(text: str) -> str:
     """Return `text` on one line, without control characters and U+FFFD; a line break of any kind becomes a space."""
-    return _CONTROLS.sub("", _LINE_BREAKS.sub(" ", text))
+    return _CONTROLS.sub("", LINE_BREAK.sub(" ", text))

@@ -15,7 +15,7 @@ from translator.run.storage import sha256_of_json, write_text
 
 
 def derived_folder(output: str, parent: RunFolder) -> Path:
-    """Return the folder of a new run; raise InputError or StorageError if the path `output` cannot be one."""
+    """Return the folder of a new run; raise InputError or OSError if the path `output` cannot be one."""
     folder = Path(output)
     if folder.name in ("", ".."):
         raise InputError(f"--output {output} has no name of its own; give a new folder, for example runs/new")

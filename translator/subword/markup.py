@@ -1,9 +1,9 @@
 """Markup inside a text: its tags stay out of the model, and its entities become the signs that they stand for."""
 
-import html
 import re
-from html.entities import html5
 from typing import Final
+
+from translator.corpus.punctuation import decode_entities
 
 _VALUE: Final = r"""(?:"[^"<>]*"|'[^'<>]*'|[^\s<>"'/]++)"""
 _ATTRIBUTES: Final = rf"(?:\s+[\w:.-]++={_VALUE})*+\s*"
@@ -11,20 +11,18 @@ _VOID: Final = "br|hr|img|input|wbr"  # tags without an end
 _TAG: Final = re.compile(rf"<(?P<slash>/?)(?P<name>(?!(?i:{_VOID})\b)[A-Za-z][\w:.-]*+|\d++){_ATTRIBUTES}>")
 _BLOCKS: Final = "br|hr|p|div|li|ul|ol|tr|td|th|table|h[1-6]|blockquote"  # tags that begin or end a sentence
 _BREAK: Final = re.compile(rf"((?<! ) *</?(?i:{_BLOCKS})\b{_ATTRIBUTES}/?> *)")
-_CODE_OR_ENTITY: Final = re.compile(r"`[^`\n]+`|&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]\w{1,30});")
+_CODE: Final = re.compile(r"(`[^`\n]+`)")
 SINGLE_TAG: Final = rf"</?[A-Za-z][\w:.-]*+{_ATTRIBUTES}/?>|</?\d++\s*/?>"
 """A pattern of any tag."""
 
 
 def unescaped(text: str) -> str:
     """Return `text` with the sign of each entity, such as `&#39;`; code in backticks stays."""
-
-    def sign(match: re.Match[str]) -> str:
-        if match[0].startswith("&#"):
-            return html.unescape(match[0])
-        return html5.get(match[0].removeprefix("&"), match[0])
-
-    return _CODE_OR_ENTITY.sub(sign, text) if "&" in text else text
+    if "&" not in text:
+        return text
+    parts = _CODE.split(text)
+    parts[::2] = map(decode_entities, parts[::2])
+    return "".join(parts)
 
 
 def split_at_breaks(text: str) -> list[str]:

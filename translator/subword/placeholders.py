@@ -26,7 +26,7 @@ _ADDRESS: Final = (
     rf"(?:[^{_NO_ADDRESS}()]|\([^{_NO_ADDRESS}()]*\))+(?<=[\w/#=&%+~)-])"  # excludes a punctuation mark at its end
 )
 _PICTURE: Final = "[\u231a\u231b\u23e9-\u23fa\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001faff]"
-_EMOJI: Final = (
+EMOJI: Final = (
     rf"{_PICTURE}(?:[\ufe0f\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]|\u200d{_PICTURE})*|[0-9#*]\ufe0f?\u20e3"
 )
 _IN_PATH: Final = r"[\w.+@-]"
@@ -48,7 +48,7 @@ _EXACT: Final = "|".join(
         rf"(?<![\w./~<>-])(?:~/|/(?:{_ROOTS})\b|/{_IN_PATH}+/)[\w.+@/-]*{_PATH_END}",  # ~/notes, /etc/hosts
         # C:\a b\c
         r"(?<!\w)(?:[A-Za-z]:|\\\\[\w.-]+)\\(?:[^\\/:*?\"<>|\n,;!]{1,80}\\)*[^\\/:*?\"<>|\s,;!)]*(?<=[\w\\$~-])",
-        rf"(?:{_EMOJI})+",
+        rf"(?:{EMOJI})+",
     )
 )
 

@@ -2,7 +2,7 @@
 
 In training, each side of a pair is normalized first; then what both sides contain becomes placeholders, in
 `training_pair`. A search has no target to compare with, so `SourceReader` cuts out every part that looks copied:
-numbers after normalization too, but addresses, emoji and code before it can change them.
+addresses, emoji and code before normalization, which could change them, and numbers after it, as in training.
 """
 
 import re
