@@ -353,11 +353,6 @@ def test_a_side_of_invisible_characters_is_refused(tmp_path: Path) -> None:
     assert "all 60 pairs were dropped (empty 60); check the text" in refusal(invisible, tmp_path / "prepared")
 
 
-def test_a_name_that_is_too_long_is_refused(tmp_path: Path) -> None:
-    long = SourceConfig(name="text", path=str(tmp_path / ("x" * 300)))
-    assert refusal(long, tmp_path / "prepared").endswith("File name too long")
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is not there to play a file without an end")
 def test_a_device_is_refused_as_a_source(tmp_path: Path) -> None:
     message = refusal(SourceConfig(name="text", path="/dev/full"), tmp_path / "prepared")

@@ -108,10 +108,10 @@ def test_scores_are_sorted_by_text_variant_and_then_as_the_metrics_are_given() -
     assert [(score.metric, score.normalization) for score in scores] == [
         ("bleu", RAW),
         ("ter", RAW),
-        ("ter", "normalizer-2 on both sides"),
-        ("bleu", "normalizer-2 on both sides"),
-        ("ter", "normalizer-2, ZWNJ as space, on both sides"),
-        ("bleu", "normalizer-2, ZWNJ as space, on both sides"),
+        ("ter", "normalizer-3 on both sides"),
+        ("bleu", "normalizer-3 on both sides"),
+        ("ter", "normalizer-3, ZWNJ as space, on both sides"),
+        ("bleu", "normalizer-3, ZWNJ as space, on both sides"),
     ]
 
 

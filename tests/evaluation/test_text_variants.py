@@ -27,6 +27,6 @@ def test_labels_name_the_changed_rules() -> None:
     labels = [variant.label for variant in text_variants(NormalizationConfig(digits="ascii"))]
     assert labels == [
         "raw",
-        "normalizer-2 on both sides digits=ascii",
-        "normalizer-2, ZWNJ as space, on both sides digits=ascii",
+        "normalizer-3 on both sides digits=ascii",
+        "normalizer-3, ZWNJ as space, on both sides digits=ascii",
     ]

@@ -121,7 +121,7 @@ def test_test_scores_are_plotted_at_their_checkpoint_step(tmp_path: Path) -> Non
     assert curve(tmp_path, "test_by_set/mizan/bleu") == [(20, 30.0)]
 
 
-@pytest.mark.parametrize("changes", [{"normalization": "normalizer-2 on both sides"}, {"checkpoint": "averaged"}])
+@pytest.mark.parametrize("changes", [{"normalization": "normalizer-3 on both sides"}, {"checkpoint": "averaged"}])
 def test_only_raw_scores_of_a_step_are_plotted(tmp_path: Path, changes: dict[str, Any]) -> None:
     show_test_scores(tmp_path, [BLEU, replace(BLEU, score=31.0, **changes)], has_own_set=True)
     assert curve(tmp_path, "quality/test_bleu") == [(20, 30.0)]
