@@ -89,6 +89,22 @@ def test_a_tab_parts_texts_without_marks_and_stays(small_model: Translator) -> N
     assert small_model.translate(f"{BOOK[:-1]}\t{TREE}").split("\t")[1:] == [TREE_FA]
 
 
+@pytest.mark.parametrize("between", [" ", "", "  "])
+@pytest.mark.parametrize("tag", ["b", "0", 'a href="x.html"'])
+def test_each_sentence_keeps_its_own_tags(tag: str, between: str, small_model: Translator) -> None:
+    end = tag.split()[0]
+    first, second = f"<{tag}>{BOOK}</{end}>", f"<i>{TREE}</i>"
+    first_fa, second_fa = f"<{tag}>{BOOK_FA}</{end}>", f"<i>{TREE_FA}</i>"
+    assert small_model.translate(f"{first}{between}{second}") == f"{first_fa}{between}{second_fa}"
+    assert small_model.translate(f"{first}{between}{TREE}") == f"{first_fa}{between}{TREE_FA}"
+    assert small_model.translate(f"{BOOK}{between}{second}") == f"{BOOK_FA}{between}{second_fa}"
+
+
+@pytest.mark.parametrize("name", ["<b>Mr. Smith</b>", '<a href="x">Mr. Smith</a>', "<i>Mr.</i> Smith", "<i>e.g.</i>"])
+def test_an_abbreviation_inside_tags_ends_no_sentence(name: str, small_run: Path) -> None:
+    assert sentence_counts(small_run, [f"I see {name} in the room.", f"{name} is old."]) == [1, 1]
+
+
 def test_an_address_with_a_capital_after_a_full_stop_stays_whole(small_model: Translator) -> None:
     address = "https://example.org/A.The"
     assert address in small_model.translate(f"I see {address} in the room.")
