@@ -166,6 +166,18 @@ def test_paragraphs_joins_hard_wrapped_lines(small_run: Path, tmp_path: Path) ->
     assert (tmp_path / "out.fa").read_text(encoding="utf-8").splitlines() == expected
 
 
+def test_paragraphs_keeps_items_headings_and_quotations_apart(small_run: Path) -> None:
+    text = f"# The old\n{BOOK}\n- Is the\n  road new?\n- {TREE}\n1. {BOOK}\n2) {TREE}\n{ROAD}\n"
+    result = translator("translate", "--run", small_run, "--paragraphs", stdin=text)
+    items = [f"- {ROAD_FA}", f"- {TREE_FA}", f"1. {BOOK_FA}", f"2) {TREE_FA} {ROAD_FA}"]
+    assert result.lines[1:] == [BOOK_FA, *items]
+
+    mail = f"> The book\n> is old.\n>\n>> I see the clean\n>> table.\n{TREE}\n| {BOOK}\n| {TREE}\n"
+    result = translator("translate", "--run", small_run, "--paragraphs", stdin=mail)
+    assert result.lines[:4] == [f"> {BOOK_FA}", ">", f">> {TABLE_FA}", TREE_FA]
+    assert len(result.lines) == 6
+
+
 def test_ornaments_come_back_as_they_are(small_run: Path) -> None:
     ornaments = ["~~~", "", "* * * * *", "-----", "<<<>>>", "| | |", "///", "(…)", "§", "→", "#", "  * * *", "😀 😀"]
     result = translator("translate", "--run", small_run, stdin="\n".join(ornaments) + "\n")
