@@ -100,6 +100,12 @@ def test_each_sentence_keeps_its_own_tags(tag: str, between: str, small_model: T
     assert small_model.translate(f"{BOOK}{between}{second}") == f"{BOOK_FA}{between}{second_fa}"
 
 
+@pytest.mark.parametrize("remark", ["<!-- an old note -->", "<!DOCTYPE html>", '<?xml version="1.0"?>'])
+def test_what_html_does_not_show_stays_beside_the_sentence(remark: str, small_model: Translator) -> None:
+    assert small_model.translate(remark) == remark
+    assert small_model.translate(f"{BOOK} {remark} {TREE}") == f"{BOOK_FA} {remark} {TREE_FA}"
+
+
 @pytest.mark.parametrize("name", ["<b>Mr. Smith</b>", '<a href="x">Mr. Smith</a>', "<i>Mr.</i> Smith", "<i>e.g.</i>"])
 def test_an_abbreviation_inside_tags_ends_no_sentence(name: str, small_run: Path) -> None:
     assert sentence_counts(small_run, [f"I see {name} in the room.", f"{name} is old."]) == [1, 1]
