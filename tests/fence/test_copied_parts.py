@@ -32,6 +32,10 @@ IN_DIGITS = {  # in a sentence: what comes back in Persian digits
 }
 AS_IT_IS = (  # codes, and what looks like a program
     "B12",
+    "10⁵",
+    "m²",
+    "1.5e-6",
+    "①",
     "BE0768880101",
     "IR06 0170 0000 0010 0324 2000 01",
     "UTF-8",

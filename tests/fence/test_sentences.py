@@ -88,6 +88,28 @@ def test_a_tab_parts_texts_without_marks_and_stays(small_model: Translator) -> N
     assert small_model.translate(f"{BOOK[:-1]}\t{TREE}").split("\t")[1:] == [TREE_FA]
 
 
+@pytest.mark.parametrize("between", [" ", "", "  "])
+@pytest.mark.parametrize("tag", ["b", "0", 'a href="x.html"'])
+def test_each_sentence_keeps_its_own_tags(tag: str, between: str, small_model: Translator) -> None:
+    end = tag.split()[0]
+    first, second = f"<{tag}>{BOOK}</{end}>", f"<i>{TREE}</i>"
+    first_fa, second_fa = f"<{tag}>{BOOK_FA}</{end}>", f"<i>{TREE_FA}</i>"
+    assert small_model.translate(f"{first}{between}{second}") == f"{first_fa}{between}{second_fa}"
+    assert small_model.translate(f"{first}{between}{TREE}") == f"{first_fa}{between}{TREE_FA}"
+    assert small_model.translate(f"{BOOK}{between}{second}") == f"{BOOK_FA}{between}{second_fa}"
+
+
+@pytest.mark.parametrize("remark", ["<!-- an old note -->", "<!DOCTYPE html>", '<?xml version="1.0"?>'])
+def test_what_html_does_not_show_stays_beside_the_sentence(remark: str, small_model: Translator) -> None:
+    assert small_model.translate(remark) == remark
+    assert small_model.translate(f"{BOOK} {remark} {TREE}") == f"{BOOK_FA} {remark} {TREE_FA}"
+
+
+@pytest.mark.parametrize("name", ["<b>Mr. Smith</b>", '<a href="x">Mr. Smith</a>', "<i>Mr.</i> Smith", "<i>e.g.</i>"])
+def test_an_abbreviation_inside_tags_ends_no_sentence(name: str, small_run: Path) -> None:
+    assert sentence_counts(small_run, [f"I see {name} in the room.", f"{name} is old."]) == [1, 1]
+
+
 def test_an_address_with_a_capital_after_a_full_stop_stays_whole(small_model: Translator) -> None:
     address = "https://example.org/A.The"
     assert address in small_model.translate(f"I see {address} in the room.")
@@ -147,6 +169,18 @@ def test_paragraphs_joins_hard_wrapped_lines(small_run: Path, tmp_path: Path) ->
 
     assert translated(small_run, source, "--paragraphs", "--output", str(tmp_path / "out.fa")).code == 0
     assert (tmp_path / "out.fa").read_text(encoding="utf-8").splitlines() == expected
+
+
+def test_paragraphs_keeps_items_headings_and_quotations_apart(small_run: Path) -> None:
+    text = f"# The old\n{BOOK}\n- Is the\n  road new?\n- {TREE}\n1. {BOOK}\n2) {TREE}\n{ROAD}\n"
+    result = translator("translate", "--run", small_run, "--paragraphs", stdin=text)
+    items = [f"- {ROAD_FA}", f"- {TREE_FA}", f"1. {BOOK_FA}", f"2) {TREE_FA} {ROAD_FA}"]
+    assert result.lines[1:] == [BOOK_FA, *items]
+
+    mail = f"> The book\n> is old.\n>\n>> I see the clean\n>> table.\n{TREE}\n| {BOOK}\n| {TREE}\n"
+    result = translator("translate", "--run", small_run, "--paragraphs", stdin=mail)
+    assert result.lines[:4] == [f"> {BOOK_FA}", ">", f">> {TABLE_FA}", TREE_FA]
+    assert len(result.lines) == 6
 
 
 def test_ornaments_come_back_as_they_are(small_run: Path) -> None:

@@ -1,10 +1,11 @@
 """Lines read from files and pipes in chunks: as they arrive, checked, and numbered from 1."""
 
 import os
+import re
 import select
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from translator.corpus.column_texts import column_texts
 from translator.corpus.compression import read_blocks
@@ -15,6 +16,9 @@ from translator.errors import CorpusError, InputError
 from translator.run.storage import storage_errors
 
 LONGEST_LINE = 4 << 20  # maximum bytes of a line, without its end; longer ones could exhaust memory
+_QUOTE: Final = re.compile(r"(?:\s*+>)*")  # of a mail
+_ITEM: Final = re.compile(r"(?:[-*+•]|\d{1,3}[.)]|#{1,6})\s|\|")  # of a list, a heading, a row of a table
+_HEADING: Final = re.compile(r"\s*#{1,6}\s")
 
 
 class Pace(NamedTuple):
@@ -127,24 +131,31 @@ def _chunks_of_column(file: Path, column: str, chunk_size: int) -> Iterator[Chun
 def _joined_paragraphs(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
     """Yield `chunks` with the lines of each paragraph, up to a blank line, joined by spaces into one line.
 
-    The lines are numbered anew; `invalid` has the numbers in the input.
+    A list item, a heading, a row of a table and a quotation at another level begin a line; the marks of a quotation
+    stay only before its first line. The lines are numbered anew; `invalid` has the numbers in the input.
 
     Raises InputError: a paragraph exceeds `LONGEST_LINE`.
     """
     first_line = 1
     paragraph: list[str] = []  # the lines of one that has not ended
+    level = 0  # of its quotation
     invalid: list[int] = []
     for chunk in chunks:
         invalid += chunk.invalid
         texts: list[str] = []
         for line in chunk.texts:
-            if line.strip():
-                paragraph.append(line.strip() if paragraph else line.rstrip())
-                continue
-            if paragraph:
+            quote = _QUOTE.match(line)
+            marks = quote[0] if quote else ""
+            words = line[len(marks) :].strip()
+            begins = marks.count(">") != level or _ITEM.match(words) or (paragraph and _HEADING.match(paragraph[0]))
+            if paragraph and (begins or not words):
                 texts.append(" ".join(paragraph))
-            texts.append("")
-            paragraph = []
+                paragraph = []
+            if words:
+                paragraph.append(words if paragraph else line.rstrip())
+                level = marks.count(">")
+            else:
+                texts.append(marks)
         if sum(map(len, paragraph)) > LONGEST_LINE:
             raise InputError(
                 f"a paragraph before line {chunk.first_line + len(chunk.texts)} of the input is longer than "

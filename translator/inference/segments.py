@@ -150,8 +150,11 @@ class SegmentReader:
             between = [of_its_line + parted.between[0], *parted.between[1:]]
             return replace(parted, between=between)
         # Text without any sentence is copied as a whole, with its white space.
-        copied_text = given_text if parted.is_foreign else self._reader.with_target_numbers(given_text)
-        return replace(parted, between=[copied_line(copied_text)])
+        if parted.is_foreign:
+            return replace(parted, between=[copied_line(given_text)])
+        parts = split_at_breaks(given_text)
+        parts[::2] = map(self._reader.with_target_numbers, parts[::2])  # not those of tags
+        return replace(parted, between=[copied_line("".join(parts))])
 
     def _warn_of_foreign_text(self, lines: Sequence[int]) -> None:
         """Warn that sentences of `lines`, given by number, are copied."""

@@ -21,8 +21,13 @@ _DIRECTION_MARKS: Final = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u206
 _CLOSING: Final = f"{_QUOTATION_MARKS})]{_DIRECTION_MARKS}"
 _EMPHASIS: Final = "*_"  # of Markdown
 _OPENING: Final = f"\"'“‘«([{{*_—–-{_DIRECTION_MARKS}"
+_OPENING_TAG: Final = r"<[A-Za-z\d][^<>]*+>"
+_CLOSING_TAG: Final = r"</[A-Za-z\d][\w:.-]*+>"
+_TAGS_OF_WORD: Final = re.compile(rf"^[^<>]*>|{_OPENING_TAG}|{_CLOSING_TAG}")  # and the rest of a tag with attributes
 _INSIDE: Final = f"{END_MARKS},;:،؛)]}}»”"  # never begin a sentence; so the white space in `. . .` ends none
-_NEXT_WORD: Final = re.compile(rf"[{re.escape(_OPENING)}]*([A-Z]\.|[^\W\d_]+|\S|)")  # a letter's full stop included
+_NEXT_WORD: Final = re.compile(
+    rf"(?:[{re.escape(_OPENING)}]|{_OPENING_TAG})*([A-Z]\.|[^\W\d_]+|\S|)"  # a letter's full stop included
+)
 _ITEM_NUMBER: Final = re.compile(
     r"(?:[-–—*+>•]\s+)*"
     r"(?:(?:Step|Stage|Phase|Part|Chapter|Section|Article|Figure|Table|Volume|(?:Sec|Fig|Vol)\.|Lesson|Exercise|Question|"
@@ -42,8 +47,8 @@ AFTER_MARK: Final = f"(?<=[{END_MARKS}{_QUOTATION_MARKS})*])"
 _ORNAMENTS: Final = re.compile(rf"{ORNAMENT}++(?!\S)")  # a whole word
 _LAST_ORNAMENTS: Final = re.compile(f"{AFTER_MARK}{ORNAMENT}++$")
 _MARK_WITHOUT_SPACE: Final = re.compile(
-    rf"(?<=[^\s{END_MARKS}(\[{{])(?P<mark>[{END_MARKS}]++)(?:{ORNAMENT}|[)\]»”’\"{_DIRECTION_MARKS}])*+"
-    rf"(?=[(“‘«{_DIRECTION_MARKS}]*(?P<word>[^\W\d_]++(?:\u200c[^\W\d_]++)*+)(?![\w@/=(]|\.\w))"
+    rf"(?<=[^\s{END_MARKS}(\[{{])(?P<mark>[{END_MARKS}]++)(?:{ORNAMENT}|[)\]»”’\"{_DIRECTION_MARKS}]|{_CLOSING_TAG})*+"
+    rf"(?=(?:[(“‘«{_DIRECTION_MARKS}]|{_OPENING_TAG})*(?P<word>[^\W\d_]++(?:\u200c[^\W\d_]++)*+)(?![\w@/=(]|\.\w))"
 )
 _LAST_LETTERS: Final = re.compile(r"[^\W\d_]*$")
 _LONGEST_ABBREVIATION: Final = 40  # characters
@@ -99,10 +104,10 @@ def split_sentences(text: str) -> list[Sentence]:
     """Return the sentences of `text`, in order, without the white space at its ends; none for a blank text.
 
     A sentence ends at a line break of any kind, at a tab, and after a full stop, an exclamation mark, a question mark
-    or an ellipsis; emoji, smileys and footnote marks after these belong to it. It goes on if the mark belongs to an
-    abbreviation, an initial or the number of a list item, or if the next word shows it. Without white space, a mark
-    ends a sentence only where no address, version or abbreviation is likely. `before` and `text` of all sentences,
-    joined, give the stripped text.
+    or an ellipsis; emoji, smileys, footnote marks and closing tags after these belong to it. It goes on if the mark
+    belongs to an abbreviation, an initial or the number of a list item, or if the next word shows it. Without white
+    space, a mark ends a sentence only where no address, version or abbreviation is likely. `before` and `text` of all
+    sentences, joined, give the stripped text.
 
     >>> [sentence.text for sentence in split_sentences("Mr. Smith left at 5 p.m. He paid $3.50.Why? :) Nobody knows.")]
     ['Mr. Smith left at 5 p.m.', 'He paid $3.50.', 'Why? :)', 'Nobody knows.']
@@ -184,7 +189,7 @@ def _ends_without_space(text: str, start: int, end: int, *, lower_case: bool) ->
     for match in _MARK_WITHOUT_SPACE.finditer(text, start, end):
         # The word before the mark, as much of it as an abbreviation may have.
         words = text[max(start, match.start() - _LONGEST_ABBREVIATION) : match.start()].split()
-        word = words[-1].lstrip(_OPENING)
+        word = _TAGS_OF_WORD.sub("", words[-1]).lstrip(_OPENING)
         if not _may_meet(word, match["mark"], match["word"], lower_case=lower_case):
             continue
         if not match["word"].islower() and not _ends_sentence(
@@ -240,7 +245,7 @@ def _ends_sentence(word: str, text: str, next_start: int, *, lower_case: bool) -
     A small letter can begin a sentence in a text without capitals (`lower_case`), and after a question mark.
     """
     # 1. Part the word from its marks: (Yes!")[1] is the body (Yes, the mark !, the closing marks ") and a footnote.
-    word = _LAST_ORNAMENTS.sub("", word)
+    word = _LAST_ORNAMENTS.sub("", _TAGS_OF_WORD.sub("", word) if ">" in word else word)
     if word.endswith(("**", "__")) or word.startswith(tuple(_EMPHASIS)):
         word = word.rstrip(_EMPHASIS)
     marked = word.rstrip(_CLOSING)

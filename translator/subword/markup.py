@@ -10,7 +10,8 @@ _ATTRIBUTES: Final = rf"(?:\s+[\w:.-]++={_VALUE})*+\s*"
 _VOID: Final = "br|hr|img|input|wbr"  # tags without an end
 _TAG: Final = re.compile(rf"<(?P<slash>/?)(?P<name>(?!(?i:{_VOID})\b)[A-Za-z][\w:.-]*+|\d++){_ATTRIBUTES}>")
 _BLOCKS: Final = "br|hr|p|div|li|ul|ol|tr|td|th|table|h[1-6]|blockquote"  # tags that begin or end a sentence
-_BREAK: Final = re.compile(rf"((?<! ) *</?(?i:{_BLOCKS})\b{_ATTRIBUTES}/?> *)")
+_REMARK: Final = r"<!--(?:[^<>-]|-(?!->))*+-->|<[!?][A-Za-z][^<>]*+>"  # also <!DOCTYPE html> and <?xml ...?>
+_BREAK: Final = re.compile(rf"((?<! ) *(?:</?(?i:{_BLOCKS})\b{_ATTRIBUTES}/?>|{_REMARK}) *)")
 _CODE: Final = re.compile(r"(`[^`\n]+`)")
 SINGLE_TAG: Final = rf"</?[A-Za-z][\w:.-]*+{_ATTRIBUTES}/?>|</?\d++\s*/?>"
 """A pattern of any tag."""

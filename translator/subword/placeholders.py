@@ -49,6 +49,7 @@ _EXACT: Final = "|".join(
         # C:\a b\c
         r"(?<!\w)(?:[A-Za-z]:|\\\\[\w.-]+)\\(?:[^\\/:*?\"<>|\n,;!]{1,80}\\)*[^\\/:*?\"<>|\s,;!)]*(?<=[\w\\$~-])",
         rf"(?:{EMOJI})+",
+        "[①-⓿❶-➓]+",  # ①
     )
 )
 
@@ -78,8 +79,11 @@ _NUMBER: Final = rf"{_ONE_NUMBER}(?:(?:{_DASH}|{_SPACE}{_DASH}{_SPACE}){_ONE_NUM
 """A number, or a range, as in 10–20."""
 _JOINED: Final = rf"(?:[-./:](?={_LETTER}*\d)[A-Za-z\d_]+)*"
 """What belongs to the same code, as in v2.0."""
+_RAISED: Final = "[⁺⁻₊₋]?[⁰¹²³⁴-⁹₀-₉]+"
 _CODE: Final = "|".join(
     (
+        rf"\d++(?:[.,]\d++)?(?:{_RAISED}|[eE][-+−]?\d++(?![A-Za-z\d_]))",  # 10⁵, 1.5e-6
+        rf"(?:[A-Za-z]{{1,3}}{_RAISED})+[A-Za-z]*",  # m², H₂O
         # IR06 0170 0000 0010 0324 2000 01
         rf"[A-Z]{{2}}\d\d(?:{_SPACE}[A-Z]{{4}})?(?:{_SPACE}(?=[A-Z]*\d)[A-Z\d]{{4}}){{2,7}}(?:{_SPACE}\d{{1,4}})?\b",
         r"\d{4}-\d\d-\d\dT\d\d[\d:.]*(?:Z|[+-]\d\d:?\d\d)?(?![\w])",  # 2026-11-28T10:30:00Z
@@ -95,7 +99,7 @@ _COPIED: Final = re.compile(f"{_EXACT}|{_NUMBER_OR_CODE}")
 _WHOLE_NUMBER: Final = re.compile(_NUMBER)
 _LIST: Final = re.compile(rf"(?:{_NUMBER_OR_CODE})(?:[^\w\ue000-\ue0ff]{{1,3}}(?:{_NUMBER_OR_CODE}))*")  # 1, 2, 3
 _UNIT_WORD: Final = re.compile(rf"(?!(?:s|st|[nr]d|th)\b){_UNIT}")  # a word of its own; an ending stays with its number
-_HINT: Final = re.compile(r"[\d@{<%`#~\\/¼-¾⅐-⅞]|\.(?=\w)")
+_HINT: Final = re.compile(r"[\d@{<%`#~\\/¼-¾⅐-⅞¹²³⁰-⁹₀-₉]|\.(?=\w)")
 _SAME: Final = str.maketrans(
     "٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹٫٬‐‑‒–—−\xa0\u2007\u2009\u202f", "0123456789" * 2 + ".," + "-" * 6 + " " * 4
 )
