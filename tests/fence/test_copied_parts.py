@@ -91,7 +91,8 @@ def copying_sentences(count: int) -> dict[str, str]:
     return sentences
 
 
-SOURCES = [*map(sentence, [*IN_DIGITS, *AS_IT_IS, *BESIDE_LETTERS]), *MARKUP, *copying_sentences(40)]
+PHONE_FIRST = "(021) 2491 5278 is old."
+SOURCES = [PHONE_FIRST, *map(sentence, [*IN_DIGITS, *AS_IT_IS, *BESIDE_LETTERS]), *MARKUP, *copying_sentences(40)]
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +112,10 @@ def translated(finished: Finished) -> dict[str, str]:
 @pytest.mark.parametrize("part", IN_DIGITS)
 def test_a_number_is_one_thing_in_the_digits_of_the_reader(translated: dict[str, str], part: str) -> None:
     assert translated[sentence(part)] == translation(IN_DIGITS[part])
+
+
+def test_a_number_in_brackets_before_a_sentence_is_no_list_mark(translated: dict[str, str]) -> None:
+    assert "(۰۲۱) ۲۴۹۱ ۵۲۷۸" in translated[PHONE_FIRST]
 
 
 @pytest.mark.parametrize("part", AS_IT_IS)

@@ -23,7 +23,7 @@ _MARKS_BEFORE: Final = re.compile(
         # a speaker of a dialogue
         | [-–—](?=[A-Zآ-ی«“"])
         # the number of a list item
-        | [(\[]?(?:\d{1,3}(?:\.\d{1,3})*|[ivx]{2,5}|[IVX]{2,5}|الف)[.)\]]++(?=\s|[A-Z][a-z]|[آ-ی])
+        | [(\[]?(?:(?!0\d)\d{1,3}(?:\.\d{1,3})*|[ivx]{2,5}|[IVX]{2,5}|الف)[.)\]]++(?=\s|[A-Z][a-z]|[آ-ی])
         | \d{1,3}[-–](?=\s)
         # its letter; not an initial
         | [(\[]?[A-Za-zآ-ی][)\]]++(?=\s)
