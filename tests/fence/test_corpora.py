@@ -325,6 +325,28 @@ def test_a_message_about_a_table_names_the_columns_that_were_read(tmp_path: Path
 
 # --- test sets ---
 
+LEAKING = """
+run: {{directory: "{folder}/run"}}
+corpus:
+  sources: [{{name: mine, path: "{folder}/mine.tsv", use: train}}, {{name: held, path: "{folder}/held.tsv", use: test}}]
+  prepared_directory: "{folder}/prepared"
+subword: {{model_type: char, vocabulary_size: 60}}
+"""
+
+
+def test_training_text_shares_no_side_with_the_test_text(tmp_path: Path) -> None:
+    pairs = all_pairs()[:100]
+    held = [(pairs[0][0], "این متن دیگری است."), ("I am someone else today.", pairs[1][1])]
+    (tmp_path / "mine.tsv").write_bytes(table(pairs))
+    (tmp_path / "held.tsv").write_bytes(table(held))
+    (tmp_path / "leaking.yaml").write_text(LEAKING.format(folder=tmp_path), encoding="utf-8")
+    result = translator("prepare", "--config", tmp_path / "leaking.yaml")
+    assert result.code == 0, result.err
+    counts = {line.split()[0]: line.split()[1] for line in result.lines if line.startswith("  train")}
+    assert counts == {"train": "98"}
+    assert "dropped: source_held_out    1 " in result.out
+    assert "dropped: target_held_out    1 " in result.out
+
 
 @pytest.mark.parametrize("mark", [".", "؟"])
 def test_tokenized_references_of_a_test_set_are_told(small_copy: Path, tmp_path: Path, mark: str) -> None:
