@@ -323,6 +323,18 @@ def test_a_message_about_a_table_names_the_columns_that_were_read(tmp_path: Path
     assert "; English is read from column 1, Persian from column 2; the third column" in prepare(tmp_path, files).err
 
 
+def test_another_corpus_of_the_same_name_has_a_recipe_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder, pairs in (("first", all_pairs()[:150]), ("second", all_pairs()[150:300])):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.tsv").write_bytes(table(pairs))
+    made = [translator("prepare", "--corpus", tmp_path / folder / "mine.tsv").out for folder in ("first", "second")]
+    assert "runs/mine.yaml: a recipe for 150 pairs" in made[0]
+    assert "runs/mine-2.yaml: a recipe for 150 pairs" in made[1]
+
+
 # --- test sets ---
 
 LEAKING = """

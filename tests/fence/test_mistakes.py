@@ -134,6 +134,11 @@ def test_all_mistakes_of_a_recipe_are_told_at_once_with_their_lines() -> None:
     assert all(line.startswith(start) for line, start in zip(lines[1:], starts, strict=True)), message
 
 
+def test_a_key_that_stands_twice_is_refused() -> None:
+    Path("twice.yaml").write_text("run: {directory: x}\nsearch: {}\nrun: {directory: y}\n", encoding="utf-8")
+    assert "line 3: run: duplicate key; remove one" in mistake("prepare", "--config", "twice.yaml")
+
+
 def test_what_is_no_recipe_is_told_from_a_recipe() -> None:
     assert "no configuration file at smal.yaml; found there: small.yaml; shipped recipes: " in mistake(
         "prepare", "--config", "smal.yaml"

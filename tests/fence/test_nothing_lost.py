@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.fence.short_runs import steps, train_short, weights
-from tests.fence.small_language import statement
+from tests.fence.small_language import all_pairs, statement
 from tests.support.command_line import Finished, translator
 from tests.support.faults import Faults
 
@@ -148,6 +148,24 @@ def test_a_full_disk_leaves_the_older_translation_at_every_moment(engine: Path, 
             assert output.read_text(encoding="utf-8") == "an older translation\n", counted.operations[moment - 1]
             assert translate(engine, book, output).code == 0
         assert contents(output.parent) == {"book.fa": whole}, counted.operations[moment - 1]
+
+
+def test_a_translation_that_was_stopped_by_a_full_disk_goes_on_where_it_was(engine: Path, tmp_path: Path) -> None:
+    sources = [f"{english} {number}" for number in range(3) for english, _ in all_pairs()]
+    text = tmp_path / "long.en"
+    text.write_text("".join(f"{source}\n" for source in sources), encoding="utf-8")
+    output = tmp_path / "out" / "long.fa"
+    output.parent.mkdir()
+    with Faults(output.parent) as counted:
+        assert translate(engine, text, output).code == 0
+    whole = output.read_bytes()
+    output.unlink()
+    writes = [number for number, (name, _) in enumerate(counted.operations, start=1) if name == "write"]
+    assert len(writes) > 3, "the text has several parts"
+    with Faults(output.parent, at=writes[2], kind="full"):
+        assert translate(engine, text, output).code == 2
+    assert translate(engine, text, output).code == 0
+    assert output.read_bytes() == whole
 
 
 def test_a_full_disk_leaves_no_half_of_an_export(small_run: Path, tmp_path: Path) -> None:
