@@ -35,7 +35,7 @@ $(error $(firstword $(unknown)) is no setting of make. A key of a recipe needs S
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install download prepare train evaluate compare translate export serve tensorboard lint test check format test-browser bench bench-gpu docs dist clean
+.PHONY: help install download prepare train evaluate compare translate export serve tensorboard lint test test-core check format test-browser bench bench-gpu docs dist clean
 
 help:  ## show this list
 	@echo 'make TARGET [NAME=value ...]'
@@ -101,6 +101,9 @@ lint: $(VENV)/.installed-dev  ## format check, lint and types
 
 test: $(VENV)/.installed-dev  ## run the tests, or TESTS="tests/search FILE ...", one process per core, four at most
 	OMP_NUM_THREADS=1 '$(BIN)/python' -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(TESTS)
+
+test-core: TESTS := tests/core
+test-core: test  ## run the tests of the core alone, in seconds
 
 check: lint test  ## lint and test: what must hold before a change lands
 

@@ -14,7 +14,6 @@ PARTS = {
     "search": "translation speed compared with CTranslate2 and Hugging Face generate",
     "preparation": "time and memory of preparing up to 4,000,000 pairs",
     "feeding": "whether the data of a GPU arrive in time, and disturb the loop that launches kernels",
-    "planning": "private memory of each rank for the plan of an epoch of 4,000,000 pairs",
     "exchange": "the exchange of gradients over a slow link, after the backward pass or during it (Linux, as root)",
     "gpu": "a GPU in eight minutes: training, loss, resuming, search, the sample",
     "torture": "kill, stop and disturb training, and compare the bits with those of an undisturbed run",

@@ -23,8 +23,8 @@ from torch import Tensor, nn
 
 from bench.options import FailedError, Options, spread
 from bench.processes import environment
+from translator.speed.gradients import FlatGradients, GradientExchange
 from translator.training.distributed import Distributed
-from translator.training.gradients import FlatGradients, GradientExchange
 
 WIDTH: Final = 512
 LAYERS: Final = 6  # of either network
@@ -158,12 +158,12 @@ def updates(model: Model) -> dict[str, Callable[[], None]]:
         torch.autograd.grad(model(), weights)
 
     def at_once(exchange: GradientExchange) -> Callable[[], None]:
-        gradients = FlatGradients(weights, exchange)
+        gradients = FlatGradients(weights, distributed.sum_in_place, exchange)
 
         def update() -> None:
             gradients.clear()
             gradients.add(torch.autograd.grad(model(), weights))
-            gradients.sum_over_ranks(distributed)
+            gradients.sum_over_ranks()
 
         return update
 
@@ -172,7 +172,7 @@ def updates(model: Model) -> dict[str, Callable[[], None]]:
         "after the pass, float32": at_once("float32"),
         "after the pass, bf16": at_once("bf16"),
     }
-    piecewise = PiecewiseExchange(FlatGradients(weights))
+    piecewise = PiecewiseExchange(FlatGradients(weights, distributed.sum_in_place))
 
     def in_pieces() -> None:
         piecewise.gradients.clear()

@@ -19,7 +19,6 @@ import torch
 from bench.generated import GeneratedData, random_lengths, write_tokens
 from bench.options import Options, spread
 from translator.data import DataPosition, StepBatches
-from translator.data.feeding import read_ahead
 from translator.run.storage import write_json
 from translator.run.workers import available_cores
 
@@ -80,7 +79,7 @@ def bench(options: Options) -> Iterator[str]:
 def bench_waiting(data: GeneratedData, work: Work, results: dict[str, object]) -> Iterator[str]:
     """Yield the share of time that a model of the given speed waits for data, and the speed of the data alone."""
     with contextlib.closing(feed(data, position_before_boundary(work))) as steps:
-        next(steps)  # the start of the other process, and the plan of the first epoch
+        next(steps)  # the start of the other processes, and the plan of the first epoch
         steady = consume(steps, work.batches, work.tokens_per_second)
     yield (
         f"  a model of {work.tokens_per_second:,.0f} target tokens a second waits {steady.waiting_share:.2%} of the "
@@ -91,14 +90,14 @@ def bench_waiting(data: GeneratedData, work: Work, results: dict[str, object]) -
         next(steps)
         unlimited = consume(steps, work.batches // 3, tokens_per_second=float("inf"))
     speed = unlimited.target_tokens / unlimited.seconds
-    yield f"  the other process makes at most {speed:,.0f} target tokens a second, while it plans the next epoch"
+    yield f"  the other processes make at most {speed:,.0f} target tokens a second, while it plans the next epoch"
     results["steady"] = asdict(steady)
     results["unlimited"] = asdict(unlimited)
 
 
 def feed(data: GeneratedData, position: DataPosition) -> Steps:
-    """Return the batches as a training on a GPU gets them, from another process."""
-    return data.training_batches.pinned_steps(position, accumulation=1)
+    """Return the batches as a training on a GPU gets them, from other processes."""
+    return data.training_batches.steps(position, accumulation=1, on_gpu=True)
 
 
 def position_before_boundary(work: Work) -> DataPosition:
@@ -140,10 +139,7 @@ def bench_launching(data: GeneratedData, work: Work, results: dict[str, object])
     start = DataPosition()
     companions: dict[str, Callable[[], Steps | None]] = {
         "alone": lambda: None,
-        "beside a thread that plans and collates": lambda: read_ahead(
-            lambda check: data.training_batches.steps(start, accumulation=1, check=check)
-        ),
-        "beside a process that plans and collates": lambda: feed(data, start),
+        "beside processes that collate": lambda: feed(data, start),
     }
     yield f"  updates of {LAUNCHES:,} small torch calls a second, in windows of a second, median (lowest to highest)"
     rates_by_companion: dict[str, list[float]] = {}

@@ -6,15 +6,19 @@ N pairs, L positions of a row
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from types import SimpleNamespace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from translator.config.training_section import AugmentationConfig
+from translator.core import SPECIAL_TOKENS
+from translator.corpus.prepared_corpus import Side
 from translator.data import DataHandler
+from translator.data.epoch_text import EpochText
 from translator.data.token_store import TokenWriter
 from translator.data.training_batches import TrainingBatches
-from translator.special_tokens import SPECIAL_TOKENS
 from translator.subword.flat_rows import FlatRows
 
 NAME: Final = "generated"
@@ -40,8 +44,9 @@ def write_tokens(folder: Path, count: int, vocabulary: int, row_length: int) -> 
     """Write the token stores of `count` pairs of random ids to `folder`, each of which fits into a row of L."""
     ids = np.random.default_rng(2).integers(len(SPECIAL_TOKENS), vocabulary, POOL, dtype=np.int32)
     source_lengths, target_lengths = random_lengths(count, row_length - 1)
-    for side, lengths in (("en", source_lengths), ("fa", target_lengths)):
-        with TokenWriter(folder / f"{NAME}.{side}", vocabulary) as writer:
+    sides: tuple[tuple[Side, Lengths], ...] = (("en", source_lengths), ("fa", target_lengths))
+    for side, lengths in sides:
+        with TokenWriter(folder, side, vocabulary) as writer:
             # The sentences of each part are sections of the random ids, one after the other.
             for part in np.array_split(lengths, 1 + count // POOL):
                 writer.append(FlatRows(ids=np.resize(ids, int(part.sum())), lengths=part))
@@ -52,17 +57,19 @@ class GeneratedData(DataHandler):
 
     def __init__(self, folder: Path, count: int, *, rows: int, row_length: int) -> None:
         """Read the `count` pairs in `folder` in batches of `rows` rows of `row_length` positions."""
-        self.training_batches = TrainingBatches(
+        corpus: Any = SimpleNamespace(sides=("en", "fa"))
+        text = EpochText(
+            corpus=corpus,
+            sources={NAME: count},
             token_folder=folder,
-            sources=(NAME,),
-            sides=("en", "fa"),
-            row_length=row_length,
-            rows=rows,
-            drawn=(count,),
+            subword_folder=folder,
+            strength=0.0,
+            augmentation=AugmentationConfig(),
             seed=1,
-            sampler=None,
-            prepared_directory=folder,
-            processes=1,
+            max_length=row_length,
+        )
+        self.training_batches = TrainingBatches(
+            text=text, row_length=row_length, rows=rows, drawn=(count,), seed=1, processes=1
         )
 
 

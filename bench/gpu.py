@@ -22,21 +22,22 @@ from typing import Any, Final
 
 import torch
 
+from bench.flops import StepFlops
 from bench.generated import GeneratedData, write_text, write_tokens
 from bench.gpu_sample import bench_sample
 from bench.gpu_search import bench_search
 from bench.gpu_training import bench_training
 from bench.learners import CPU, MARIAN, Contest, Learner, OurLearner, build_learner, marian_is_installed, sorted_batches
+from bench.matrix_rate import matrix_rate
 from bench.options import FailedError, Options, model_sizes, spread
 from bench.processes import TRANSLATOR, peak_memory, run_command
 from translator.config import Config, parse_config
 from translator.data import Batch, DataPosition
 from translator.errors import ConfigError
-from translator.model.device import choose_device, matrix_rate
 from translator.plots.curves import read_curves
 from translator.run.folder import RunFolder
 from translator.run.storage import write_json
-from translator.training.flops import StepFlops
+from translator.speed.device import choose_device
 
 SIZES: Final[Mapping[str, Mapping[str, Any]]] = {
     "base": {"d_model": 512, "heads": 8, "encoder_layers": 6, "decoder_layers": 6, "feed_forward": 2048},
@@ -47,7 +48,6 @@ PARTS: Final = ("loop-base", "loop-big", "search", "sample", "loss", "training",
 """In the order of their importance."""
 _CURVES: Final = {
     "tokens_per_second": "speed/tokens_per_second",
-    "utilisation": "speed/matrix_rate_share",
     "data_wait": "speed/data_wait",
 }
 """What the line of a training reports, by TensorBoard tag."""
@@ -96,7 +96,6 @@ VARIANTS: Final = (
         capture=True,
         settings=("model.attention_dropout=0.1",),
     ),
-    Variant("plain attention, compiled", ("base",), compile=True, settings=("training.attention=plain",)),
     Variant("float32", ("base",), settings=("training.precision=float32",)),
     Variant("fp16", ("base",), settings=("training.precision=fp16",)),
     Variant(f"{MARIAN}, sorted batches", ("base", "big"), is_marian=True),
@@ -216,7 +215,6 @@ def bench_loop(name: str, sizes: Mapping[str, Any], work: Work, folder: Path, re
     yield f"  translator train, Transformer-{name}, {work.rows} rows of {work.row_length}, {len(speeds)} reports:"
     yield (
         f"    {spread(speeds, '{:,.0f}')} target tokens a second, "
-        f"{statistics.median(figures['utilisation']):.1%} of the matrix rate, "
         f"waits {spread(figures['data_wait'], '{:.2%}')} of the time for data"
     )
     yield f"    compiled: {_yes_or_no(choices['compile'])}, captured: {_yes_or_no(choices['capture'])}"

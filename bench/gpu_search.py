@@ -14,12 +14,12 @@ import torch
 
 from bench.options import spread
 from translator.config import ModelConfig, SearchConfig
+from translator.core import SPECIAL_TOKENS
+from translator.core.hypothesis import Rows
+from translator.core.transformer import Transformer
 from translator.inference.torch_searcher import TorchSearcher
-from translator.model import Transformer
-from translator.model.inference_copy import prepare
 from translator.search.batches_by_length import batches_by_length
-from translator.search.hypothesis import Rows
-from translator.special_tokens import SPECIAL_TOKENS
+from translator.speed.inference_copy import prepare
 
 SENTENCES: Final = 4_400
 _ROUNDS: Final = 3
@@ -45,11 +45,12 @@ def bench_search(
     """
     torch.manual_seed(1)
     config = ModelConfig.model_validate({**sizes, "positions": "rotary", "norm": "pre", "tied_embeddings": "target"})
-    model = prepare(Transformer(config, vocabulary, vocabulary).to(device).eval())
+    model = prepare(Transformer(config.settings, vocabulary, vocabulary).to(device).eval())
     rows = random_rows(sentences, vocabulary)
     yield f"  search, {sentences:,} sentences of {np.mean([len(row) for row in rows]):.1f} tokens:"
     for rounding in ("medium", "highest"):
-        searcher = TorchSearcher([model], device, rounding)
+        torch.set_float32_matmul_precision(rounding)
+        searcher = TorchSearcher([model], device)
         for name, search in _SEARCHES.items():
             time_of(searcher, rows[:200], search)  # warm-up
             speeds = [sentences / time_of(searcher, rows, search) for _ in range(_ROUNDS)]

@@ -23,19 +23,20 @@ import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from bench.flops import StepFlops
+from bench.matrix_rate import matrix_rate
 from bench.processes import Answer, peak_memory, serve
 from translator.config import Config, ModelConfig, TrainingConfig, parse_config
+from translator.core import PAD
+from translator.core.optimizer import learning_rate
+from translator.core.positions import sinusoidal_positions
 from translator.data import Batch, DataHandler, DataPosition, StepBatches, collate_rows
 from translator.export.marian import marian_config
-from translator.model.device import Arithmetic, choose_rounding, matrix_rate, use_threads
-from translator.model.embedding import sinusoidal_positions
 from translator.run.workers import available_cores
-from translator.special_tokens import PAD
+from translator.speed.device import GPU_ROUNDING, Arithmetic, use_threads
 from translator.training.distributed import Distributed
-from translator.training.flops import StepFlops
+from translator.training.learner import build_learner as build_our_learner
 from translator.training.precision import set_up
-from translator.training.schedule import learning_rate
-from translator.training.update import Updater
 
 OURS, PLAIN, MARIAN, MARIAN_MEDIUM = "translator", "nn.Transformer", "Marian", "Marian, medium"
 NAMES: Final = (OURS, PLAIN, MARIAN, MARIAN_MEDIUM)
@@ -74,7 +75,7 @@ class Learner:
         """Update the weights on `batch`, which is on the CPU, as update `number` (from 1) of the schedule."""
         batch = batch.to(self._arithmetic.device)
         for group in self._optimizer.param_groups:
-            group["lr"] = learning_rate(number, self._config)
+            group["lr"] = learning_rate(number, self._config.schedule_settings)
         self._optimizer.zero_grad()
         with self._arithmetic.autocast():
             loss = self._loss(self.logits(batch).flatten(0, 1), batch.labels.flatten())
@@ -118,8 +119,9 @@ class OurLearner(Learner):
             settings = replace(settings, compile=compile)
         if capture is not None:
             settings = replace(settings, capture=capture)
-        self._updater = Updater(config, vocabularies, device, settings, alone)
-        self.model = self._updater.model.train()
+        self._learner = build_our_learner(config, vocabularies, device, settings, alone)
+        self._arithmetic = Arithmetic(device, settings.precision)
+        self.model = self._learner.loss.model.train()
 
     def update(self, batch: Batch, number: int) -> None:
         """Update the weights (see `Learner`)."""
@@ -130,12 +132,13 @@ class OurLearner(Learner):
             positions=batch.positions,
             position=DataPosition(),
         )
-        self._updater.update(share, number)
+        self._learner.update(share, number)
 
     def logits(self, batch: Batch) -> Tensor:
         """Return (R, L, V)."""
-        with self._updater.arithmetic.autocast():
-            return self._updater.model.project(self._updater.model.states(batch))
+        with self._arithmetic.autocast():
+            model = self._learner.loss.model
+            return model.project(model.states(batch))
 
 
 class PlainTransformer(nn.Module):
@@ -233,8 +236,7 @@ def build_learner(name: str, config: Config, vocabularies: tuple[int, int], devi
     if device.type == "cpu":
         rounding = "medium" if name == MARIAN_MEDIUM else "highest"
         return marian_learner(config, vocabularies, Arithmetic(device, "float32"), rounding)
-    rounding = choose_rounding(device, config.training.matmul_precision)
-    return marian_learner(config, vocabularies, Arithmetic(device, "bf16"), rounding)
+    return marian_learner(config, vocabularies, Arithmetic(device, "bf16"), GPU_ROUNDING)
 
 
 class Contest:
@@ -315,7 +317,7 @@ def answers(name: str, config: Config) -> dict[str, Callable[..., Answer]]:
             return {"float32": matrix_rate(CPU, "float32", "highest"), "bf16": matrix_rate(CPU, "bf16")}
 
         return {"train": rates}
-    data = DataHandler(config).prepare()
+    data = DataHandler(config)
     vocabularies = data.subword.source.vocabulary_size, data.subword.target.vocabulary_size
     flops = StepFlops(config.model, vocabularies[1])
     budget = config.batching.tokens_per_batch

@@ -142,7 +142,7 @@ if __name__ == "__main__":
     # Imported here, because worker processes import this file too, and PyTorch takes them seconds.
     from translator.data import DataHandler
 
-    data = DataHandler(parse_config(sys.argv[1], "recipe")).prepare()
+    data = DataHandler(parse_config(sys.argv[1], "recipe"))
     kept_pairs = 0
     for source in data.corpus.report.sources:
         kept_pairs += sum(source.kept.values())

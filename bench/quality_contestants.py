@@ -24,10 +24,10 @@ from bench.learners import CPU, average_weights, count_weights, marian_learner, 
 from bench.processes import TRANSLATOR, run_command
 from bench.quality_text import Plan, write_lines
 from bench.scores import read_lines
+from translator.core import EOS, PAD, SOS, UNK
 from translator.data import DataHandler, collate_source
-from translator.model.device import Arithmetic
 from translator.run.storage import write_json, write_text
-from translator.special_tokens import EOS, PAD, SOS, UNK
+from translator.speed.device import Arithmetic
 from translator.subword import SubwordModel
 
 PYTHON: Final = "QUALITY_PYTHON"  # environment variable: the Python with eole
@@ -149,7 +149,7 @@ class Eole(Peer):
         random.Random(config.run.seed).shuffle(pairs)
         write_lines(place / "train.src", [source for source, _ in pairs])
         write_lines(place / "train.tgt", [target for _, target in pairs])
-        subword_folder = DataHandler(config).prepare().subword_folder
+        subword_folder = DataHandler(config).subword_folder
         models = {
             "src": str((subword_folder / "source.model").resolve()),
             "tgt": str((subword_folder / "target.model").resolve()),
@@ -241,7 +241,7 @@ class Marian(Peer):
         config = plan.config(settings["settings"])
         torch.set_num_threads(plan.cores)
         torch.manual_seed(config.run.seed)
-        data = DataHandler(config).prepare()
+        data = DataHandler(config)
         vocabularies = data.subword.source.vocabulary_size, data.subword.target.vocabulary_size
         arithmetic = Arithmetic(CPU, settings["precision"])
         learner = marian_learner(config, vocabularies, arithmetic, settings["matmul"], **settings["model"])
@@ -281,7 +281,7 @@ class Marian(Peer):
         transformers = importlib.import_module("transformers")  # type checks must pass where it is not installed
         config = self.plan.config(self.plan.marian["settings"])
         torch.set_num_threads(self.plan.cores)
-        subword = DataHandler(config).prepare().subword
+        subword = DataHandler(config).subword
         model: Any = transformers.MarianMTModel.from_pretrained(self.folder / "training" / "model" / checkpoint).eval()
         ids = subword.source.encode(read_lines(self.text / f"{split}.input"))
         order = sorted(range(len(ids)), key=lambda number: -len(ids[number]))

@@ -49,7 +49,7 @@ def contest_text(plan: Plan) -> Path:
     folder = Path(plan.directory) / "text"
     if folder.is_dir():
         return folder
-    data = DataHandler(plan.config()).prepare()
+    data = DataHandler(plan.config())
 
     # 1. The texts of each split, by source.
     texts_of_split: dict[str, dict[str, SideTexts]] = {}

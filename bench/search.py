@@ -25,9 +25,9 @@ from bench.processes import TRANSLATOR, Answer, Worker, environment, in_turns, r
 from translator.config import Config
 from translator.data import DataHandler
 from translator.inference.translator import Translator
-from translator.model.device import use_threads
 from translator.run.storage import write_json, write_text
 from translator.run.workers import available_cores
+from translator.speed.device import use_threads
 
 RECIPES: Final = ("bench/search.yaml", "bench/training-sample.yaml")
 SENTENCES: Final = 480
@@ -110,7 +110,7 @@ def _train_and_export(config: Config, libraries: set[str], folder: Path) -> int:
             run_command([*TRANSLATOR, "export", "--run", str(run), "--to", form, str(folder / form)], log)
 
     # 3. Sentences of its test text that fit into a row, evenly spaced.
-    data = DataHandler(config).prepare()
+    data = DataHandler(config)
     lines: list[str] = []
     for held_out in data.held_out("test"):
         lines += map(data.normalizer.source, held_out.sources)

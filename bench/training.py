@@ -26,7 +26,7 @@ def bench(options: Options) -> Iterator[str]:
     if not marian_is_installed():
         names = [name for name in names if "Marian" not in name]
         yield "  Marian is excluded: the library `transformers` is not installed (the extra `bench` has it)"
-    DataHandler(config).prepare()  # once, for all contestants
+    DataHandler(config)  # once, for all contestants
 
     # 1. Train in turns, beside a measurement of the machine.
     recipe = config.model_dump_json()

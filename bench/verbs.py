@@ -42,7 +42,7 @@ corpus:
 subword: {{vocabulary_size: 60, model_type: char, byte_fallback: false}}
 model: {{d_model: 16, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: 32, max_positions: 64}}
 batching: {{max_length: 64, tokens_per_batch: 512}}
-training: {{max_steps: 4, warmup_steps: 2, validate_every: 4, checkpoint_every: 4, sample_translations: 1,
+training: {{max_steps: 4, warmup_steps: 2, validate_every: 4, checkpoint_every: 4,
   processes: 1}}
 search: {{method: beam, beam_size: 2, avoid_loops: false, min_length_ratio: 0.9, max_length_ratio: 1.1}}
 evaluation: {{bootstrap_samples: 40}}
@@ -55,7 +55,7 @@ SHORT: Final = (
 IMPORTED: Final = (
     *("ctranslate2", "matplotlib.figure", "pooch", "requests", "sacrebleu", "tensorboard.compat.proto.event_pb2"),
     *("translator.cli", "translator.evaluation", "translator.export.package", "translator.recipes.corpus_recipe"),
-    *("translator.training.run_training", "translator.training.monitor", "translator.inference.translator"),
+    *("translator.training.run_training", "translator.training.monitoring.monitor", "translator.inference.translator"),
 )
 """Modules that the commands use, imported once."""
 STRANGE: Final = bytes(range(256))

@@ -28,7 +28,7 @@ subword: {{vocabulary_size: 60, model_type: char, byte_fallback: false, placehol
 model: {{d_model: 16, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: 32, max_positions: 64}}
 batching: {{max_length: 32, tokens_per_batch: 512}}
 training:
-  {{max_steps: 4, warmup_steps: 2, validate_every: 4, checkpoint_every: 4, log_every: 2, sample_translations: 1,
+  {{max_steps: 4, warmup_steps: 2, validate_every: 4, checkpoint_every: 4, log_every: 2,
   augmentation: {{copies: 0.2}}}}
 search: {{method: greedy}}
 evaluation: {{bootstrap_samples: 40}}
@@ -54,11 +54,11 @@ def recipe(folder: Path, direction: str, *overrides: str) -> Config:
 
 @pytest.fixture(scope="module")
 def back_data(folder: Path) -> DataHandler:
-    return DataHandler(recipe(folder, "fa-en")).prepare()
+    return DataHandler(recipe(folder, "fa-en"))
 
 
 def test_the_text_is_prepared_once_for_both_directions(folder: Path, back_data: DataHandler) -> None:
-    forth = DataHandler(recipe(folder, "en-fa")).prepare()
+    forth = DataHandler(recipe(folder, "en-fa"))
     assert forth.corpus.fingerprint == back_data.corpus.fingerprint
     assert forth.fingerprint != back_data.fingerprint
 

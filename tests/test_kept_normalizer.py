@@ -49,7 +49,7 @@ def mend(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_mended_rule_changes_the_text_of_a_new_run(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     mend(monkeypatch)
-    data = DataHandler(tiny()).prepare()
+    data = DataHandler(tiny())
     words = " ".join(data.corpus.lines("train", "toy", "en"))
     assert "b" in words
     assert "a" not in words

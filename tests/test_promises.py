@@ -42,17 +42,12 @@ TAGS = {
     "loss": ["train", "validation"],
     "quality": ["bleu", "chrf", "test_bleu", "test_chrf"],
     "train": [
-        *("perplexity", "learning_rate", "gradient_norm", "gradient_norm_max"),
+        *("perplexity", "learning_rate", "gradient_norm"),
         *("epoch", "tokens_seen", "skipped_updates"),
     ],
     "speed": ["tokens_per_second", "padding", "data_wait", "memory_mib"],
     "validation": ["perplexity"],
-    "validation_by_length": ["01-08"],
-    "train_by_length": ["01-08"],
     "train_by_source": ["toy"],
-    "train_mixture": ["toy"],
-    "train_gradient_norm": ["encoder.layers.0"],
-    "train_weight_norm": ["decoder.layers.0"],
     "test_by_set": ["toy/bleu", "toy/chrf++"],
 }
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": ""}

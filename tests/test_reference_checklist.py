@@ -9,12 +9,12 @@ from torch import Tensor, nn
 
 from tests.support.small_model import small_batch, small_model
 from translator.config import ModelConfig, SearchConfig
+from translator.core import EOS, PAD, SOS, UNK
+from translator.core.loss import label_smoothed_loss
+from translator.core.masks import Masks, one_sentence_a_row
+from translator.core.transformer import Transformer
 from translator.data import collate_rows
-from translator.masks import Masks, one_sentence_a_row
-from translator.model import Transformer
 from translator.search.search import search
-from translator.special_tokens import EOS, PAD, SOS, UNK
-from translator.training.loss import label_smoothed_loss
 
 
 def masks_of(model: Transformer, source: Tensor, target_input: Tensor) -> Masks:

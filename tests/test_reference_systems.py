@@ -4,6 +4,7 @@ R1, R2, R3 and R5 are here; R4, a checklist, is in test_reference_checklist.py.
 """
 
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,22 +12,28 @@ import torch
 from torch import Tensor, nn
 
 from tests.support.small_model import SMALL, small_batch, small_model
-from translator.config import Config, ModelConfig, SearchConfig, parse_config
-from translator.data import DataHandler, DataPosition, collate_source
-from translator.masks import MaskGenerator, Masks, one_sentence_a_row
-from translator.model import AttentionWeights, Transformer
-from translator.model.decoder import DecoderStack
-from translator.model.embedding import Embedding, PositionEncoding
-from translator.model.encoder import EncoderStack
-from translator.model.initialization import init_weights
+from translator.config import Config, SearchConfig, parse_config
+from translator.core import EOS, PAD, SOS
+from translator.core.attention import AttentionKernel, MultiHeadAttention, attention, recording
+from translator.core.batch import DataPosition, collate_source
+from translator.core.layers import NetworkSettings
+from translator.core.loss import label_smoothed_loss
+from translator.core.masks import MaskGenerator, Masks, one_sentence_a_row
+from translator.core.positions import PositionEncoding
+from translator.core.transformer import (
+    DecoderStack,
+    Embedding,
+    EncoderStack,
+    Transformer,
+    init_weights,
+)
+from translator.data import DataHandler
 from translator.search.search import search
-from translator.special_tokens import EOS, PAD, SOS
-from translator.training.loss import label_smoothed_loss
 
 
-def stack_of(config: ModelConfig) -> DecoderStack:
+def stack_of(settings: NetworkSettings) -> DecoderStack:
     torch.manual_seed(1)
-    stack = DecoderStack(config)
+    stack = DecoderStack(settings)
     init_weights(stack)
     return stack
 
@@ -40,26 +47,36 @@ def states_of(
     memory: Tensor,
     decoder_mask: Tensor = OPEN,
     cross_mask: Tensor = OPEN,
-    weights: AttentionWeights | None = None,
 ) -> Tensor:
     """The states of `x`, one sentence per row."""
     position = torch.arange(x.size(1)).expand(x.shape[:2])
     masks = Masks(encoder=OPEN, decoder=decoder_mask, cross=cross_mask)
-    states: Tensor = stack(x, position, memory, masks, weights)
+    states: Tensor = stack(x, position, memory, masks)
     return states
 
 
-@pytest.fixture(scope="module")
-def r1() -> DecoderStack:
-    return stack_of(
-        ModelConfig(d_model=512, heads=8, decoder_layers=8, feed_forward=2048, activation="relu", norm="post")
+def paper_settings(layers: int, max_positions: int = 1024) -> NetworkSettings:
+    """The sizes of Transformer-base, post-norm, with so many layers in each stack."""
+    return NetworkSettings(
+        d_model=512,
+        heads=8,
+        encoder_layers=layers,
+        decoder_layers=layers,
+        feed_forward=2048,
+        dropout=0.1,
+        norm="post",
+        max_positions=max_positions,
     )
 
 
 @pytest.fixture(scope="module")
+def r1() -> DecoderStack:
+    return stack_of(paper_settings(layers=8))
+
+
+@pytest.fixture(scope="module")
 def r2() -> DecoderStack:
-    config = ModelConfig(d_model=512, heads=8, decoder_layers=5, feed_forward=2048, dropout=0.1, norm="post")
-    return stack_of(config).eval()
+    return stack_of(paper_settings(layers=5)).eval()
 
 
 class TestR1:
@@ -172,8 +189,8 @@ class BlockOfR3:
 
     def __init__(self) -> None:
         torch.manual_seed(1)
-        config = ModelConfig(d_model=64, heads=4, decoder_layers=1, feed_forward=128, dropout=0.1, norm="post")
-        self.stack = stack_of(config).eval()
+        settings = NetworkSettings(64, 4, 1, 1, feed_forward=128, dropout=0.1, norm="post")
+        self.stack = stack_of(settings).eval()
         self.x = torch.randn(2, 12, 64)
         self.memory = torch.randn(2, 10, 64)
         self.look_ahead = MaskGenerator.causal(12).expand(2, 1, 12, 12)
@@ -182,15 +199,17 @@ class BlockOfR3:
         self.padding = is_token.view(2, 1, 1, 10).expand(2, 1, 12, 10)
 
     @torch.no_grad()
-    def states(self, x: Tensor, weights: AttentionWeights | None = None) -> Tensor:
-        return states_of(self.stack, x, self.memory, self.look_ahead, self.padding, weights)
+    def states(self, x: Tensor, kernel: AttentionKernel = attention) -> Tensor:
+        for module in self.stack.modules():
+            if isinstance(module, MultiHeadAttention):
+                module.kernel = kernel
+        return states_of(self.stack, x, self.memory, self.look_ahead, self.padding)
 
     def attention(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return the weights of self-attention and of cross-attention."""
-        weights = AttentionWeights()
-        self.states(x, weights)
-        (self_weights,) = weights.decoder
-        (cross_weights,) = weights.cross
+        weights: list[Tensor] = []
+        self.states(x, recording(weights))
+        self_weights, cross_weights = weights
         return self_weights, cross_weights
 
 
@@ -220,7 +239,7 @@ class TestR3:
             torch.testing.assert_close(weights.sum(-1), torch.ones(2, 4, 12))
 
     def test_returning_the_weights_does_not_change_the_states(self, r3: BlockOfR3) -> None:
-        torch.testing.assert_close(r3.states(r3.x, AttentionWeights()), r3.states(r3.x))
+        torch.testing.assert_close(r3.states(r3.x, recording([])), r3.states(r3.x))
 
     def test_weights_depend_on_the_input(self, r3: BlockOfR3) -> None:
         """The original returned random dummies."""
@@ -258,7 +277,7 @@ class TestR5:
         return parse_config(recipe, "r5")
 
     def test_zip_members_are_limited_in_pairs_and_split_into_characters(self, recipe: Config) -> None:
-        data = DataHandler(recipe).prepare()
+        data = DataHandler(recipe)
         pair_counts = {split: data.pair_count(split) for split in ("train", "validation", "test")}
         assert sum(pair_counts.values()) <= 40
         assert pair_counts["train"] >= 20
@@ -274,9 +293,9 @@ class TestR5:
         assert source.decode_ids(source_ids) == ["The door"], "nothing is lower-cased"
 
     def test_batches_have_correct_masks_and_training_reduces_the_loss(self, recipe: Config) -> None:
-        data = DataHandler(recipe).prepare()
+        data = DataHandler(recipe)
         torch.manual_seed(1)
-        model = Transformer(SMALL.model_copy(update={"max_positions": 256, "norm": "post"}), 100, 100)
+        model = Transformer(replace(SMALL, max_positions=256, norm="post"), 100, 100)
         optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
         losses: list[float] = []  # by token, one for each batch
         for batch, position in data.train_batches(DataPosition(0, 0)):
@@ -303,9 +322,7 @@ class TestR5:
 
     @torch.no_grad()
     def test_decoder_runs_at_the_maximum_length(self) -> None:
-        config = ModelConfig(
-            d_model=512, heads=8, encoder_layers=4, decoder_layers=4, feed_forward=2048, norm="post", max_positions=256
-        )
+        settings = paper_settings(layers=4, max_positions=256)
         torch.manual_seed(1)
         source = torch.randint(4, 60, (1, 256))
         source[0, -1] = EOS
@@ -314,9 +331,9 @@ class TestR5:
         masks = MaskGenerator()(one_sentence_a_row(source), one_sentence_a_row(target_input))
         position = torch.arange(256)[None]
 
-        embedding = Embedding(60, config).eval()
-        encoder = EncoderStack(config).eval()
-        decoder = DecoderStack(config).eval()
+        embedding = Embedding(60, settings).eval()
+        encoder = EncoderStack(settings).eval()
+        decoder = DecoderStack(settings).eval()
         memory = encoder(embedding(source, position), position, masks.encoder)
         states = decoder(embedding(target_input, position), position, memory, masks)
         assert states.shape == (1, 256, 512)

@@ -126,13 +126,13 @@ def examine_devices() -> Iterator[Finding]:
     """Yield findings on GPUs, CPU and threads."""
     import torch  # imported here, so that a broken torch is reported
 
-    from translator.model.gpu_support import gpu_count, gpu_problem
+    from translator.speed.gpu_support import WHAT_TO_INSTALL, gpu_count, gpu_problem
 
     # 1. GPUs.
     gpus = gpu_count()
     problem = gpu_problem() if gpus == 0 else None
     if problem is not None:
-        yield Finding("note", "GPU", problem.reason, problem.remedy)
+        yield Finding("note", "GPU", problem, WHAT_TO_INSTALL)
     elif torch.backends.mps.is_available():
         yield _device(torch.device("mps"), "GPU", "Apple's, by MPS")
     elif gpus == 0:
@@ -149,12 +149,12 @@ def _examine_gpu(number: int) -> Finding:
     """Return the finding on a GPU that torch sees."""
     import torch
 
-    from translator.model.gpu_support import gpu_problem
+    from translator.speed.gpu_support import WHAT_TO_INSTALL, gpu_problem
 
     name = f"GPU {number}"
     problem = gpu_problem(number)
     if problem is not None:
-        return Finding("note", name, problem.reason, problem.remedy)
+        return Finding("note", name, problem, WHAT_TO_INSTALL)
     device = torch.device("cuda", number)
     kind = torch.cuda.get_device_name(number)
     try:

@@ -41,7 +41,7 @@ def test_a_steady_model_reads_over_the_end_of_an_epoch(data: GeneratedData) -> N
 def test_a_loop_of_launches_is_timed_beside_each_reader(data: GeneratedData) -> None:
     results: dict[str, Any] = {}
     lines = list(bench_launching(data, WORK, results))
-    assert len(lines) == 1 + 3
+    assert len(lines) == 1 + 2
     for rates in results["launches"].values():
         assert min(rates) > 0
 

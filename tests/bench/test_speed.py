@@ -12,9 +12,9 @@ from bench.learners import NAMES, OURS, answers, build_learner, marian_is_instal
 from bench.options import ratios
 from bench.processes import run_command
 from tests.support.tiny_recipe import Recipe
+from translator.core import PAD
 from translator.data import DataHandler, collate_rows
 from translator.errors import Interrupted, RunError
-from translator.special_tokens import PAD
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -41,7 +41,7 @@ def test_each_contestant_overfits_a_batch_and_gives_chance_loss_if_zeroed(name: 
 def test_token_counts_exclude_padding_and_match_the_training_batches(tiny: Recipe) -> None:
     config = tiny()
     verbs = answers(OURS, config)
-    batches = list(itertools.islice(our_batches(DataHandler(config).prepare()), 4))
+    batches = list(itertools.islice(our_batches(DataHandler(config)), 4))
     for batches_of_call in (batches[:2], batches[2:]):
         answer = verbs["train"](2)
         target_tokens = sum(int((batch.labels != PAD).sum()) for batch in batches_of_call)

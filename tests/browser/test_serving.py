@@ -10,8 +10,8 @@ from tests.support.chromium import Browser, Visitor
 from tests.support.echo_model import Echo, Words, echo
 from tests.support.serve_stand_ins import served
 from translator.config import SearchConfig
+from translator.core.transformer import AttentionWeights
 from translator.inference.translator import Translator
-from translator.model import AttentionWeights
 from translator.serve import Limits
 
 pytestmark = pytest.mark.browser
@@ -38,7 +38,7 @@ class WordByWord(Echo):
         for place in range(target_input.size(1)):
             weights[:, :, place, min(place, last_place)] += 0.75
             weights[:, :, place, last_place] += 0.25
-        return AttentionWeights(cross=[weights])
+        return AttentionWeights(encoder=[], decoder=[], cross=[weights])
 
 
 def word_by_word() -> Translator:

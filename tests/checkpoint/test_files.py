@@ -12,8 +12,8 @@ from tests.support.small_checkpoints import HARMS, SMALL, damage, save, small_mo
 from translator.checkpoint.files import load_checkpoint, load_model, restore_weights, write_checkpoint
 from translator.checkpoint.retention import mark_best
 from translator.checkpoint.state import DamagedCheckpointError, find_checkpoint, pin_checkpoint
+from translator.core.transformer import Transformer
 from translator.errors import CheckpointError, StorageError
-from translator.model import Transformer
 
 CPU = torch.device("cpu")
 
@@ -56,7 +56,7 @@ def test_unknown_checkpoint_format_is_rejected(tmp_path: Path, monkeypatch: pyte
 
 def test_weights_of_another_shape_are_rejected_and_listed(tmp_path: Path) -> None:
     saved = save(tmp_path, 1)
-    wider = Transformer(SMALL.model_copy(update={"feed_forward": 20}), 11, 11)
+    wider = Transformer(SMALL.model_copy(update={"feed_forward": 20}).settings, 11, 11)
     with pytest.raises(CheckpointError, match=r"do not fit the model: .*feed_forward.* shape torch.Size\(\[16, 8\]\)"):
         restore_weights(wider, saved.state_dict(), tmp_path)
 

@@ -9,12 +9,12 @@ import pytest
 from tests.support.derived_runs import config_of, read_lines, recipe, sentences, to_persian, write_lines
 from tests.support.tiny_runs import run
 from translator.cli import main
+from translator.core import TAG
 from translator.corpus.derived import write_synthetic
 from translator.data import DataHandler
 from translator.errors import InputError
 from translator.inference.translator import Translator
 from translator.run.made_files import MadeFiles
-from translator.special_tokens import TAG
 
 pytestmark = pytest.mark.usefixtures("little_effort")
 PERSIAN = [to_persian(text) for text in sentences(range(900, 930))]
@@ -177,7 +177,7 @@ def test_synthetic_pairs_are_trained_on_with_a_piece_for_the_tag(
     source = f"{{name: synthetic, source_path: '{path}.en', target_path: '{path}.fa', use: train}}"
     overrides = [f"corpus.sources.1={source}", f"run.directory={tmp_path}/run", "subword.model_type=bpe"]
     config = recipe(folder, "en-fa", *overrides, "training.max_steps=2", "training.validate_every=2")
-    data = DataHandler(config).prepare()
+    data = DataHandler(config)
     assert data.corpus.count("train", "synthetic") == 36
     (tagged,) = data.subword.source.encode([f"{TAG} abc"])
     assert TAG in "".join(data.subword.source.pieces_of(tagged)[:2]), "a piece, and not unknown"

@@ -73,7 +73,7 @@ def test_fine_tuning_keeps_the_subword_models(tuned: FineTuning) -> None:
 
 def test_fine_tuning_starts_from_all_weights(tuned: FineTuning) -> None:
     log = (tuned.folder / "tuned" / "log.txt").read_text(encoding="utf-8")
-    assert "source embedding: all" in log
+    assert "source embedding: 13 of 13 pieces copied" in log
     assert "newly initialized" not in log
 
 
@@ -113,7 +113,7 @@ def test_old_and_new_text_are_equal_parts_of_the_validation_text(tuned: FineTuni
 
 def mixture_shares(config: Config) -> dict[str, float]:
     """Return the share of each source in the pairs of an epoch."""
-    rows = DataHandler(config).prepare().mixture
+    rows = DataHandler(config).mixture
     total = sum(row.drawn for row in rows)
     return {row.name: row.drawn / total for row in rows}
 
@@ -282,7 +282,7 @@ def test_word_counts_of_the_parent_run_and_the_new_text_are_added(folder: Path, 
     expected = word_counts(parent.subword_folder / "words.tsv")
     for word, count in (("zzyx", 2), ("ab", 1), ("cd", 1)):
         expected[word] = expected.get(word, 0) + count
-    assert word_counts(DataHandler(config).prepare().subword_folder / "words.tsv") == expected
+    assert word_counts(DataHandler(config).subword_folder / "words.tsv") == expected
 
 
 def test_a_recipe_of_the_user_beside_the_new_run_is_not_replaced(

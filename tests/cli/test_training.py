@@ -156,7 +156,7 @@ def test_training_on_a_gpu_that_torch_cannot_use_says_what_to_install(
     use_torch(monkeypatch, ["V100"], "13.0", CUDA_13)
     message = complaint(capsys, "train", "--config", str(tiny_recipe), "--set", "run.device=cuda")
     assert "run.device is `cuda`, but torch 2.13.0+cu130 has no code for GPU 0 (Tesla V100" in message
-    assert "https://download.pytorch.org/whl/cu126; or use run.device=cpu" in message
+    assert "docs/training.md says what to install" in message
 
 
 def test_training_on_the_cpu_in_place_of_an_unusable_gpu_warns_first(

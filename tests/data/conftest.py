@@ -1,11 +1,13 @@
 """A small prepared corpus with unigram models, to sample pieces from."""
 
+import dataclasses
+
 import pytest
 
 from tests.support.sampling_recipe import SamplingRecipe, two_sources, write_sources
 from translator.config import Config
 from translator.data import DataHandler
-from translator.data.epoch_sampling import EpochSampler
+from translator.data.epoch_text import EpochText
 
 
 @pytest.fixture(scope="session")
@@ -22,14 +24,6 @@ def sampling_recipe(tmp_path_factory: pytest.TempPathFactory) -> SamplingRecipe:
 
 
 @pytest.fixture(scope="session")
-def sampler(sampling_recipe: SamplingRecipe) -> EpochSampler:
-    config = sampling_recipe()
-    handler = DataHandler(config).prepare()
-    return EpochSampler(
-        corpus=handler.corpus,
-        subword_folder=handler.subword_folder,
-        strength=config.subword.sampling,
-        augmentation=config.training.augmentation,
-        seed=config.run.seed,
-        max_length=100,
-    )
+def sampled_text(sampling_recipe: SamplingRecipe) -> EpochText:
+    text = DataHandler(sampling_recipe()).training_batches.text
+    return dataclasses.replace(text, max_length=100)

@@ -5,12 +5,14 @@ from collections import Counter
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.config.training_section import AugmentationConfig
 from translator.data.augmentation import Augmentation, SidePair, title_case, with_typos, without_final_punctuation
+from translator.data.mixture import Drawn
 from translator.subword.placeholders import PLACEHOLDERS
 
 PAIR = SidePair('He said: "In 1984 I sold 25 books to Sara."', "او گفت: «در ۱۹۸۴ من ۲۵ کتاب به Sara فروختم.»")
@@ -25,7 +27,9 @@ def results(
     pair: SidePair = PAIR, count: int = 60, placeholders: str = PLACEHOLDERS[:4], **rates: Any
 ) -> list[SidePair]:
     augmentation = Augmentation(AugmentationConfig(**rates), placeholders)
-    return [augmentation.apply(pair, str(seed)) for seed in range(count)]
+    drawn = Drawn(epoch=0, pairs=np.arange(count), repetitions=np.zeros(count, np.int32))
+    chosen = augmentation.chosen(1, drawn).tolist()
+    return [augmentation.apply(pair, kinds, str(seed)) for seed, kinds in enumerate(chosen)]
 
 
 @given(TEXTS, TEXTS)

@@ -21,7 +21,7 @@ def test_preparation_killed_at_a_file_operation_leaves_no_partial_folder(tiny: A
     sources = ", ".join(f"{{name: {name}, path: {tmp_path}/{name}.tsv}}" for name in names)
     config = tiny(f"corpus.sources=[{sources}]", "corpus.split={validation: 100, test: 100}", "corpus.workers=1")
     # What an uninterrupted preparation makes.
-    DataHandler(config).prepare()
+    DataHandler(config)
     prepared = tmp_path / "prepared"
     expected = contents(prepared)
 
@@ -30,7 +30,7 @@ def test_preparation_killed_at_a_file_operation_leaves_no_partial_folder(tiny: A
     for folder in later_stages:
         shutil.rmtree(folder)
     with Faults(prepared) as counted:
-        DataHandler(config).prepare()
+        DataHandler(config)
     assert len(counted.operations) > 3 * 8, "each of eight stores has three files"
 
     # A kill at every fifth of them leaves only whole folders, and hidden ones.
@@ -38,10 +38,10 @@ def test_preparation_killed_at_a_file_operation_leaves_no_partial_folder(tiny: A
         for folder in later_stages:
             shutil.rmtree(folder, ignore_errors=True)
         with Faults(prepared, at), pytest.raises(Killed):
-            DataHandler(config).prepare()
+            DataHandler(config)
         visible = {name: content for name, content in contents(prepared).items() if not name.startswith(".")}
         assert visible.items() <= expected.items(), counted.operations[at - 1]
 
     # The run after the last kill completes what is missing.
-    DataHandler(config).prepare()
+    DataHandler(config)
     assert contents(prepared) == expected

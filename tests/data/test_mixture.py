@@ -1,7 +1,5 @@
 """The mixture of sources: shares follow weights and temperature; all pairs of a source are drawn equally often."""
 
-import tempfile
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translator.data.mapped_numbers import PairNumbers
+from translator.core.batch import Numbers
 from translator.data.mixture import MixtureRow, epoch_draws, mixture_rows
 from translator.data.preparation_report import format_mixture
 
@@ -97,9 +95,9 @@ EPOCHS = st.fixed_dictionaries(
 
 
 class DrawnEpochs(NamedTuple):
-    usable: list[PairNumbers]  # of each source
+    usable: list[Numbers]  # of each source
     counts: list[int]  # how many of them an epoch draws
-    epochs: list[PairNumbers]  # the draws of each epoch
+    epochs: list[Numbers]  # the draws of each epoch
 
 
 def drawn_epochs(case: dict[str, Any]) -> DrawnEpochs:
@@ -107,12 +105,11 @@ def drawn_epochs(case: dict[str, Any]) -> DrawnEpochs:
     weights = [weight for _, weight in case["sources"]]
     counts = draw_counts(pairs, weights, case["temperature"])
 
-    all_numbers = np.arange(sum(pairs), dtype=np.int32)
+    all_numbers = np.arange(sum(pairs), dtype=np.int64)
     ends = np.cumsum(pairs)
     usable = np.split(all_numbers, ends[:-1])
 
-    folder = Path(tempfile.gettempdir())  # the files in it have no names
-    epochs = [epoch_draws(usable, counts, case["seed"], epoch, folder) for epoch in range(case["epochs"])]
+    epochs = [epoch_draws(usable, counts, case["seed"], epoch).pairs for epoch in range(case["epochs"])]
     return DrawnEpochs(usable=usable, counts=counts, epochs=epochs)
 
 
@@ -142,13 +139,14 @@ def test_all_pairs_of_a_source_are_drawn_equally_often(case: dict[str, Any]) -> 
             assert times[numbers].max() - times[numbers].min() <= 1
 
 
-def test_the_draws_of_a_seed_never_change(tmp_path: Path) -> None:
+def test_the_draws_of_a_seed_never_change() -> None:
     # Resuming an old run after an upgrade needs the very same draws; a change here must be on purpose.
-    usable = [np.arange(4, dtype=np.int32), np.arange(4, 10, dtype=np.int32)]
-    first_epoch = epoch_draws(usable, draw_counts=[3, 7], seed=5, epoch=0, folder=tmp_path)
-    second_epoch = epoch_draws(usable, draw_counts=[3, 7], seed=5, epoch=1, folder=tmp_path)
-    assert first_epoch.tolist() == [0, 1, 2, 4, 5, 6, 7, 8, 9, 9]
-    assert second_epoch.tolist() == [1, 3, 3, 4, 4, 5, 6, 7, 8, 8]
+    usable = [np.arange(4, dtype=np.int64), np.arange(4, 10, dtype=np.int64)]
+    first_epoch = epoch_draws(usable, draw_counts=[3, 7], seed=5, epoch=0)
+    second_epoch = epoch_draws(usable, draw_counts=[3, 7], seed=5, epoch=1)
+    assert first_epoch.repetitions.tolist() == [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
+    assert first_epoch.pairs.tolist() == [0, 1, 2, 4, 5, 6, 7, 8, 9, 9]
+    assert second_epoch.pairs.tolist() == [1, 3, 3, 4, 4, 5, 6, 7, 8, 8]
 
 
 # --- the table ---

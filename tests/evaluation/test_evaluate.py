@@ -227,7 +227,7 @@ def test_repeated_evaluations_agree_and_other_settings_keep_their_scores(tiny: A
     assert saved_scores(run) == [*beam.scores, *first.scores]
 
     # 3. Another checkpoint.
-    add_checkpoint(run, config, DataHandler(config).prepare(), step=9)
+    add_checkpoint(run, config, DataHandler(config), step=9)
     newer = evaluate_run(run)
     assert saved_scores(run) == [*newer.scores, *beam.scores, *first.scores]
     assert {score.checkpoint for score in newer.scores} == {"step-000009"}
@@ -284,7 +284,7 @@ def test_several_runs_and_checkpoints_are_compared(tiny: Any, caplog: pytest.Log
     """The second run's own recipe asks for beam search; the difference in search settings causes a warning."""
     config = tiny(*QUICK)
     run = untrained_run(config)
-    add_checkpoint(run, config, DataHandler(config).prepare(), step=9)
+    add_checkpoint(run, config, DataHandler(config), step=9)
     second_run = copy_of(run, run.path.with_name("other"))
     recipe_file = second_run.path / "config.yaml"
     recipe = recipe_file.read_text(encoding="utf-8")
@@ -310,7 +310,7 @@ def two_runs(tiny: Any) -> tuple[RunFolder, RunFolder]:
     config = tiny(*QUICK)
     run = untrained_run(config)
     second_run = copy_of(run, run.path.with_name("other"))
-    add_checkpoint(second_run, config, DataHandler(config).prepare(), step=9)
+    add_checkpoint(second_run, config, DataHandler(config), step=9)
     average_run(second_run.path, 2, "last")
     return run, second_run
 
@@ -351,7 +351,7 @@ def test_sentences_of_a_named_test_set_that_a_run_was_trained_on_are_counted(
 ) -> None:
     config = tiny(*QUICK)
     run = untrained_run(config)
-    training_source = next(DataHandler(config).prepare().corpus.lines("train", "toy", "en"))
+    training_source = next(DataHandler(config).corpus.lines("train", "toy", "en"))
     write_pairs(tmp_path / "news.tsv", [(f"{training_source.upper()}!", "در"), ("xyz", "باز"), ("zyx", "است")])
     (tmp_path / "toy.tsv").unlink()
     evaluation = evaluate_systems([System((run,))], test_sets=[f"{tmp_path}/news.tsv"], report=False)

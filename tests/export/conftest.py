@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.export_stand_ins import POST, sample_pairs, small_run, taught
 from translator.config import SubwordConfig
-from translator.model import Transformer
+from translator.core.transformer import Transformer
 from translator.run.folder import RunFolder
 from translator.run.storage import write_json
 from translator.subword import JOINT_FILE, RECORD_FILE, SOURCE_FILE, TARGET_FILE, SubwordModel, SubwordPair

@@ -12,12 +12,12 @@ import torch
 
 from tests.support.export_stand_ins import POST, SMALL, sample_rows, stand_in, taught
 from translator.config import SearchConfig
+from translator.core.hypothesis import Hypothesis
+from translator.core.transformer import Transformer
 from translator.errors import ConfigError, InputError
 from translator.inference.ctranslate2 import Ctranslate2Searcher
 from translator.inference.ctranslate2_writer import write_ctranslate2
 from translator.inference.torch_searcher import TorchSearcher
-from translator.model import Transformer
-from translator.search.hypothesis import Hypothesis
 from translator.search.output_lengths import output_limits
 from translator.subword import SubwordPair
 

@@ -13,7 +13,6 @@ import pytest
 
 from tests.support.complaints import complaint
 from tests.support.export_stand_ins import TEXTS
-from tests.support.gpu_stand_ins import use_system
 from translator import Translator
 from translator.errors import ConfigError, RunError
 from translator.export.package import export_run
@@ -79,17 +78,6 @@ def test_without_cublas_the_cpu_translates_with_one_warning(
     (warning,) = warnings_in(caplog)
     assert warning.startswith("ctranslate2 translates on the CPU: on a GPU ctranslate2 needs libcublas.so.12, which")
     assert INSTALL in warning
-
-
-@pytest.mark.parametrize(("card", "warned"), [(False, False), (True, True)])
-def test_only_a_gpu_without_its_driver_causes_a_warning(
-    card: bool, warned: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    use_system(monkeypatch, tmp_path, None, card=card)
-    use_gpus(monkeypatch, 0)
-    assert choose_ctranslate2_device("auto", must_be_gpu=False) == "cpu"
-    assert any("its driver is not loaded" in warning for warning in warnings_in(caplog)) == warned
 
 
 @pytest.mark.parametrize(

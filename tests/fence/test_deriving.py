@@ -22,7 +22,7 @@ NEW = [(english.replace("book", "lamp"), persian.replace("کتاب", "چراغ "
 MORE = [counted("garden", number, "at home") for number in (10_001, 10_002, 10_003)]
 TAG = "\ue010"  # begins each English line that a model has written
 FEW_STEPS = ["training.max_steps=4", "training.warmup_steps=1", "training.validate_every=4"]
-FEW_STEPS += ["training.checkpoint_every=2", "training.validation_sentences=4", "training.sample_translations=0"]
+FEW_STEPS += ["training.checkpoint_every=2", "training.validation_sentences=4"]
 
 
 @dataclass(frozen=True)

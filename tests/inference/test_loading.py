@@ -8,17 +8,16 @@ import pytest
 import torch
 import yaml
 
-from tests.support.gpu_stand_ins import CUDA_13, use_system, use_torch
+from tests.support.gpu_stand_ins import CUDA_13, use_torch
 from tests.support.small_model import small_model
 from tests.support.tiny_recipe import write_recipe
 from tests.support.untrained import add_checkpoint, untrained_run
 from translator import Translator
-from translator.config import SearchConfig, TrainingConfig, parse_config
+from translator.config import SearchConfig, parse_config
+from translator.core.transformer import Transformer
 from translator.data import DataHandler
 from translator.errors import CheckpointError, ConfigError, RunError, SubwordError
-from translator.inference.torch_searcher import TorchSearcher, search_precision, search_rounding
-from translator.model import Transformer
-from translator.model.device import matmul_precision
+from translator.inference.torch_searcher import TorchSearcher, search_precision
 from translator.run.folder import RunFolder
 from translator.subword import SubwordModel
 
@@ -31,7 +30,7 @@ def two_checkpoints(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     recipe = write_recipe(tmp_path_factory.mktemp("two"))
     config = parse_config(recipe.read_text(encoding="utf-8"), "tiny.yaml")
     run = untrained_run(config, step=5)
-    add_checkpoint(run, config, DataHandler(config).prepare(), step=9)
+    add_checkpoint(run, config, DataHandler(config), step=9)
     return run
 
 
@@ -72,17 +71,6 @@ def test_a_gpu_that_torch_cannot_use_is_replaced_by_the_cpu_with_a_warning(
     assert "the CPU computes, not the GPU: torch 2.13.0+cu130 has no code for GPU 0 (Tesla V100" in caplog.text
     with pytest.raises(ConfigError, match="no code for GPU 0"):
         Translator.load(run.path, device="cuda")
-
-
-def test_a_gpu_without_a_driver_causes_a_warning(
-    tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    run = untrained_run(tiny("run.device=auto"))
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    use_system(monkeypatch, tmp_path, None)
-    monkeypatch.setattr("translator.inference.engine._may_have_gpu", lambda: False)
-    Translator.load(run.path)
-    assert "the CPU computes, not the GPU: this machine has an NVIDIA GPU, but its driver is not loaded" in caplog.text
 
 
 def test_load_refuses_subword_models_replaced_after_training(tiny: Any) -> None:
@@ -126,8 +114,8 @@ def test_an_ensemble_has_an_identity_of_its_own(members: list[Path]) -> None:
 
 
 def test_an_ensemble_computes_with_the_arithmetic_of_its_members(members: list[Path]) -> None:
-    assert torch_translator(members[0]).searcher.arithmetic == "cpu, highest"
-    assert torch_translator(*members).searcher.arithmetic == "cpu, highest"
+    assert torch_translator(members[0]).searcher.arithmetic == "cpu"
+    assert torch_translator(*members).searcher.arithmetic == "cpu"
 
 
 def test_an_ensemble_of_one_model_twice_translates_like_that_model(members: list[Path]) -> None:
@@ -199,34 +187,24 @@ def test_loading_and_translating_change_no_setting_of_the_process(tiny: Any) -> 
     run = untrained_run(tiny("run.threads=3"))
     threads = torch.get_num_threads()
     assert threads != 3
-    with matmul_precision("medium"):
-        translator = Translator.load(run.path)
-        translator.translations(["abc", "hgf"], attention=True)
-        translator.score(["abc"], ["cba"])
-        assert torch.get_float32_matmul_precision() == "medium"
+    translator = Translator.load(run.path)
+    translator.translations(["abc", "hgf"], attention=True)
+    translator.score(["abc"], ["cba"])
+    assert torch.get_float32_matmul_precision() == "highest"
     assert torch.get_num_threads() == threads
     assert translator.threads == 3, "a command that owns its process may ask for them"
 
 
-def test_search_sets_eval_mode_and_precision_then_restores_training(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_sets_eval_mode_then_restores_training(monkeypatch: pytest.MonkeyPatch) -> None:
     model = small_model()
-    precisions: list[str] = []
     training_modes: list[bool] = []
     start = Transformer.start
 
     def start_and_record(self: Transformer, *arguments: Any) -> Any:
-        precisions.append(torch.get_float32_matmul_precision())
         training_modes.append(self.training)
         return start(self, *arguments)
 
     monkeypatch.setattr(Transformer, "start", start_and_record)
-    with matmul_precision("medium"):
-        TorchSearcher([model], torch.device("cpu")).find([[5, 6, 7]], SearchConfig())
-    assert precisions == ["highest"]
+    TorchSearcher([model], torch.device("cpu")).find([[5, 6, 7]], SearchConfig())
     assert training_modes == [False]
     assert model.training
-
-
-def test_cpu_search_uses_highest_precision_and_gpu_search_that_of_training() -> None:
-    assert search_rounding(torch.device("cpu"), TrainingConfig(matmul_precision="medium")) == "highest"
-    assert search_rounding(torch.device("cuda"), TrainingConfig(matmul_precision="high")) == "high"

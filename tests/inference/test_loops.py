@@ -6,10 +6,10 @@ import pytest
 
 from tests.support.echo_model import Words
 from translator.config import SearchConfig
+from translator.core.hypothesis import Hypothesis
 from translator.errors import CheckpointError
 from translator.inference.loops import find_without_loops
 from translator.inference.searcher import Searcher
-from translator.search.hypothesis import Hypothesis
 
 LOOP = "in in in in"
 BETTER = "in in the garden"

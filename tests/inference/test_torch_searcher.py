@@ -8,13 +8,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from translator.config import ModelConfig, SearchConfig, TrainingConfig
+from translator.config import SearchConfig
+from translator.core.hypothesis import Hypothesis
+from translator.core.layers import NetworkSettings
+from translator.core.transformer import Transformer
 from translator.errors import RunError
 from translator.inference import torch_searcher
 from translator.inference.torch_searcher import TorchSearcher, load_searcher
-from translator.model import Transformer
 from translator.search import search as search_module
-from translator.search.hypothesis import Hypothesis
 from translator.search.scoring import score_targets
 
 CPU = torch.device("cpu")
@@ -25,8 +26,7 @@ PREFIXES = [[], [4], [], [6, 7], []]
 
 def small_model() -> Transformer:
     torch.manual_seed(1)
-    sizes = {"d_model": 16, "heads": 2, "encoder_layers": 1, "decoder_layers": 2, "feed_forward": 32}
-    return Transformer(ModelConfig.model_validate(sizes), 20, 20).eval()
+    return Transformer(NetworkSettings(16, 2, 1, 2, feed_forward=32), 20, 20).eval()
 
 
 def searcher_on_gpu(memory: int, monkeypatch: pytest.MonkeyPatch) -> TorchSearcher:
@@ -114,7 +114,7 @@ def test_a_single_sentence_without_enough_memory_is_an_error(monkeypatch: pytest
         raise torch.OutOfMemoryError
 
     monkeypatch.setattr(torch_searcher, "search_with", no_memory)
-    with pytest.raises(RunError, match=r"memory of the GPU ran out with a sentence of 1 tokens; .* \(--device cpu\)"):
+    with pytest.raises(RunError, match=r"memory ran out with a sentence of 1 tokens; .* \(--device cpu\)"):
         TorchSearcher([small_model()], CPU).find([[5]], SearchConfig())
 
 
@@ -124,7 +124,7 @@ def test_a_source_that_does_not_fit_into_the_memory_is_an_error(monkeypatch: pyt
             raise torch.OutOfMemoryError
 
     monkeypatch.setattr(torch_searcher, "collate_source", lambda rows: Source())
-    with pytest.raises(RunError, match="memory of the GPU ran out with a sentence of 2 tokens"):
+    with pytest.raises(RunError, match="memory ran out with a sentence of 2 tokens"):
         TorchSearcher([small_model()], CPU).find([[5, 6], [7, 8]], SearchConfig())
 
 
@@ -139,5 +139,5 @@ def test_other_errors_of_a_search_stay_as_they_are(monkeypatch: pytest.MonkeyPat
 
 def test_a_model_that_does_not_fit_into_the_memory_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch_searcher, "load_model", Mock(side_effect=torch.OutOfMemoryError))
-    with pytest.raises(RunError, match=r"the model does not fit into the free memory of the GPU; .* \(--device cpu\)"):
-        load_searcher([Mock()], TrainingConfig(), SearchConfig(), "cpu")
+    with pytest.raises(RunError, match=r"the model does not fit into the free memory .* \(--device cpu\)"):
+        load_searcher([Mock()], SearchConfig(), "cpu")

@@ -10,7 +10,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 from translator.errors import InputError, RunError
 from translator.plots.curves import Curve, Over, RunCurves, chosen_tags, curves_figure, read_curves, smoothed
-from translator.training.event_file import TEST_SUFFIX
+from translator.training.monitoring.event_file import TEST_SUFFIX
 
 
 def write_events(

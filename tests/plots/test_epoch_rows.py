@@ -11,7 +11,7 @@ from translator.plots.epoch_rows import EpochRows, epoch_rows
 def test_the_rows_of_an_epoch_hold_every_pair_once(tiny: Any) -> None:
     config = tiny()
     rows = epoch_rows(config)
-    pair_count = DataHandler(config).prepare().pair_count("train")
+    pair_count = DataHandler(config).pair_count("train")
     assert rows.source_sentence.max(axis=1).sum() == pair_count
     assert rows.target_sentence.max(axis=1).sum() == pair_count
 

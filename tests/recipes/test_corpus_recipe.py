@@ -141,7 +141,7 @@ SAMPLE = (ROOT / "data" / "sample" / "train.tsv").read_text(encoding="utf-8").sp
 @pytest.mark.parametrize(("pairs", "gpu"), [(5, True), (30, False), (600, False)])
 def test_chosen_vocabulary_suits_uniform_text(tmp_path: Path, pairs: int, gpu: bool) -> None:
     config = prepared_recipe(tmp_path, SAMPLE[:pairs], gpu=gpu)
-    corpus = DataHandler(config).prepare().corpus
+    corpus = DataHandler(config).corpus
     assert corpus.count("train", "text") > 0.9 * pairs - 10
     assert not config.subword.joint
 

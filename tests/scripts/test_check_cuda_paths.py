@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from scripts import check_cuda_paths
-from translator.model.encoder import EncoderLayer
-from translator.training.optimizer import ModelOptimizer
+from translator.core.layers import EncoderLayer
+from translator.core.optimizer import ModelOptimizer
 
 CHECKS = dict(check_cuda_paths.checks())
 CHECKS_TO_RUN = ("float32", "graphs", "ema")  # the script runs all of them
@@ -41,7 +41,7 @@ def test_an_update_that_synchronizes_the_gpu_is_detected(monkeypatch: pytest.Mon
         original(self, rate, norm * norm.item(), *arguments)
 
     monkeypatch.setattr(ModelOptimizer, "update", waiting)
-    with pytest.raises(AssertionError, match=r"an update waits for the GPU: \['training/"):
+    with pytest.raises(AssertionError, match=r"an update waits for the GPU: \['core/"):
         check_cuda_paths.check_update(())
 
 

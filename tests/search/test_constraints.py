@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from tests.support.known_model import PRODUCIBLE, KnownModel, MayFollow, assert_same_hypotheses, sources
 from tests.support.search_settings import ALPHAS, NORMALIZATIONS, SEEDS, beam
-from translator.config import SearchConfig
-from translator.search.beam import beam_search
+from translator.core import EOS, UNK
+from translator.core.hypothesis import SearchSettings
+from translator.core.search import beam_search
 from translator.search.constraints import Constraints
 from translator.search.output_lengths import OutputLimits
-from translator.special_tokens import EOS, UNK
 
 WIDE = 4 * 3**3  # more than a beam of four steps can fill: three tokens that continue, and EOS
 
@@ -62,7 +62,7 @@ def definition(sentence: ConstrainedSentence, ngram_length: int, no_doubles: boo
     sentences=SENTENCES,
     ngram_length=st.integers(0, 3),
     no_doubles=st.booleans(),
-    config=st.builds(beam, st.just(WIDE), ALPHAS, NORMALIZATIONS),
+    search=st.builds(beam, st.just(WIDE), ALPHAS, NORMALIZATIONS),
     count=st.integers(1, WIDE),
 )
 def test_a_wide_beam_finds_the_best_hypotheses_that_the_constraints_allow(
@@ -70,7 +70,7 @@ def test_a_wide_beam_finds_the_best_hypotheses_that_the_constraints_allow(
     sentences: list[ConstrainedSentence],
     ngram_length: int,
     no_doubles: bool,
-    config: SearchConfig,
+    search: SearchSettings,
     count: int,
 ) -> None:
     model = KnownModel(seed)
@@ -84,8 +84,8 @@ def test_a_wide_beam_finds_the_best_hypotheses_that_the_constraints_allow(
         prefixes=[sentence.prefix for sentence in sentences],
     )
     constraints = Constraints(limits, longest.device)
-    results = beam_search(model, sources(*names), longest, config, count, constraints)
+    results = beam_search(model, sources(*names), longest, search, count, constraints)
     for name, hypotheses, sentence in zip(names, results, sentences, strict=True):
         may_follow = definition(sentence, ngram_length, no_doubles)
-        expected = model.all_hypotheses(name, sentence.limit, config, may_follow)
+        expected = model.all_hypotheses(name, sentence.limit, search, may_follow)
         assert_same_hypotheses(hypotheses, expected[:count])

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.known_model import KnownModel, assert_same_hypotheses, sources
-from translator.config import SearchConfig
-from translator.search.beam import beam_search
+from translator.core.hypothesis import SearchSettings
+from translator.core.search import beam_search
 from translator.search.ensemble import Ensemble, log_mean_probabilities
 
 
@@ -27,10 +27,10 @@ class MeanModel(KnownModel):
 @given(st.integers(0, 10**6), st.integers(2, 3), st.sampled_from([0.0, 1.0]))
 def test_an_ensemble_searches_by_the_mean_probabilities_of_its_models(seed: int, size: int, alpha: float) -> None:
     models = [KnownModel(seed + number) for number in range(size)]
-    config = SearchConfig(beam_size=4 * 3**3, length_penalty=alpha)
+    search = SearchSettings(beam_size=4 * 3**3, length_penalty=alpha)
     longest = torch.tensor([4])
-    (hypotheses,) = beam_search(Ensemble(models), sources(10), longest, config, 5)
-    (expected,) = beam_search(MeanModel(models), sources(10), longest, config, 5)
+    (hypotheses,) = beam_search(Ensemble(models), sources(10), longest, search, 5)
+    (expected,) = beam_search(MeanModel(models), sources(10), longest, search, 5)
     assert_same_hypotheses(hypotheses, expected)
 
 

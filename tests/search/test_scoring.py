@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from tests.support.known_model import KnownModel, assert_same_hypotheses, sources
 from translator.config import SearchConfig
+from translator.core import UNK
 from translator.search import scoring
 from translator.search.scoring import score_targets
-from translator.special_tokens import UNK
 
 TARGETS = st.lists(st.lists(st.sampled_from([UNK, 4, 5, 6]), max_size=7), max_size=8)
 
@@ -26,5 +26,5 @@ def test_target_scores_equal_the_models_log_probabilities(
         hypotheses = score_targets(model, sources(*names), targets, config)
     expected = []
     for name, target in zip(names, targets, strict=True):
-        expected.append(model.hypothesis(name, tuple(target), True, config))
+        expected.append(model.hypothesis(name, tuple(target), True, config.settings))
     assert_same_hypotheses(hypotheses, expected)

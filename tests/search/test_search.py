@@ -9,16 +9,16 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from tests.support.known_model import KnownModel, assert_same_hypotheses, sources
-from translator.config import ModelConfig, SearchConfig
+from tests.support.search_settings import beam
+from translator.config import SearchConfig
+from translator.core import EOS, PAD, SOS, UNK
+from translator.core.hypothesis import Hypothesis
+from translator.core.layers import NetworkSettings
+from translator.core.search import beam_search
+from translator.core.transformer import Transformer
 from translator.errors import TranslatorError
-from translator.model import Transformer
-from translator.search.beam import beam_search
-from translator.search.ensemble import Ensemble
-from translator.search.greedy import greedy_search
-from translator.search.hypothesis import Hypothesis
 from translator.search.search import search
 from translator.search.token_sampling import sample_hypotheses
-from translator.special_tokens import EOS, PAD, SOS, UNK
 
 VOCABULARY = 24
 SENTENCES = 12
@@ -42,16 +42,8 @@ def count_of(config: SearchConfig) -> int:
 def model() -> Transformer:
     """Random weights, strong enough that sentences differ, with EOS made likelier so that lengths vary."""
     torch.manual_seed(5)
-    config = ModelConfig(
-        d_model=32,
-        heads=4,
-        encoder_layers=2,
-        decoder_layers=2,
-        feed_forward=64,
-        tied_embeddings="none",
-        max_positions=48,
-    )
-    model = Transformer(config, VOCABULARY, VOCABULARY)
+    settings = NetworkSettings(32, 4, 2, 2, feed_forward=64, tied_embeddings="none", max_positions=48)
+    model = Transformer(settings, VOCABULARY, VOCABULARY)
     assert model.own_head is not None
     with torch.no_grad():
         for weight in model.parameters():
@@ -149,21 +141,12 @@ def test_search_without_float64_finds_the_same_tokens(
     model: Transformer, source: Tensor, config: SearchConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = search(model, source, config)
-    for module in ("beam", "token_sampling"):
-        monkeypatch.setattr(f"translator.search.{module}.widest_float", lambda device: torch.float32)
+    for function in ("core.search._widest_float", "search.token_sampling.widest_float"):
+        monkeypatch.setattr(f"translator.{function}", lambda device: torch.float32)
     with RefusesFloat64():  # type: ignore[no-untyped-call]
         results = search(model, source, config)
     for (hypothesis,), (expected_hypothesis,) in zip(results, expected, strict=True):
         assert hypothesis.tokens == expected_hypothesis.tokens
-
-
-@with_every_method
-@torch.no_grad()
-def test_an_ensemble_of_two_copies_equals_the_model(model: Transformer, source: Tensor, config: SearchConfig) -> None:
-    results = search(Ensemble([model, model]), source, config)
-    results_of_one_model = search(model, source, config)
-    for hypotheses, expected in zip(results, results_of_one_model, strict=True):
-        assert_same_hypotheses(hypotheses, expected)
 
 
 @with_every_method
@@ -184,16 +167,16 @@ SOURCE = sources(10, 11, 12)
 LONGEST = torch.tensor([14, 14, 14])  # twice the length of two tokens, plus ten
 
 
-def test_the_method_greedy_is_greedy_search() -> None:
+def test_the_method_greedy_is_a_beam_of_one() -> None:
     config = SearchConfig(method="greedy")
     model = KnownModel(4)
-    assert search(model, SOURCE, config) == greedy_search(model, SOURCE, LONGEST, config)
+    assert search(model, SOURCE, config) == beam_search(model, SOURCE, LONGEST, beam(1))
 
 
 def test_the_method_beam_has_the_configured_width_and_penalty() -> None:
     config = SearchConfig(beam_size=3, length_penalty=0.3, length_normalization="average")
     model = KnownModel(4)
-    assert search(model, SOURCE, config, count=3) == beam_search(model, SOURCE, LONGEST, config, 3)
+    assert search(model, SOURCE, config, count=3) == beam_search(model, SOURCE, LONGEST, beam(3, 0.3, "average"), 3)
 
 
 def test_the_method_sampling_has_the_configured_distribution() -> None:

@@ -12,22 +12,22 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.support.known_model import KnownModel, assert_same_hypotheses, sources
 from tests.support.search_settings import SEEDS
-from translator.config import ModelConfig, SearchConfig
-from translator.model import Transformer
-from translator.search.beam import beam_search
-from translator.search.greedy import greedy_search
-from translator.search.hypothesis import Hypothesis
+from translator.config import SearchConfig
+from translator.core import EOS
+from translator.core.hypothesis import Hypothesis
+from translator.core.layers import NetworkSettings
+from translator.core.search import STEPS_BETWEEN_READS
+from translator.core.transformer import Transformer
 from translator.search.search import search
 from translator.search.token_sampling import sample_hypotheses
-from translator.search.waiting import STEPS_BETWEEN_READS
-from translator.special_tokens import EOS
+from translator.speed.top_k import largest_of_groups
 
 METHODS = [
     SearchConfig(method="greedy"),
     SearchConfig(beam_size=1),
     SearchConfig(beam_size=4, length_penalty=0.0),
     SearchConfig(beam_size=3, length_penalty=2.0, min_length_ratio=0.8, no_repeat_ngram=2),
-    SearchConfig(method="sampling"),
+    SearchConfig(method="sampling", top_k=9),
 ]
 with_every_method = pytest.mark.parametrize("config", METHODS, ids=lambda config: f"{config.method}-{config.beam_size}")
 
@@ -38,39 +38,30 @@ READS = ("aten.nonzero.default", "aten._local_scalar_dense.default", "aten.maske
 """Operations whose result, or its shape, the program waits for. `index` waits if it is given a mask."""
 
 
-def behind(device: torch.device) -> bool:
-    return True
-
-
 @contextlib.contextmanager
 def device_behind() -> Iterator[None]:
     """Let searches take the CPU for a device that runs behind."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("translator.search.waiting.runs_behind", behind)
-        patch.setattr("translator.search.continuations.runs_behind", behind)
+        for room in ("core.search", "search.token_sampling"):
+            patch.setattr(f"translator.{room}.reads_ends", lambda length, device: length % STEPS_BETWEEN_READS == 0)
+        for room in ("search.search", "search.token_sampling"):
+            patch.setattr(f"translator.{room}.top_k_on", lambda device: largest_of_groups)
         yield
 
 
-def search_with_limits(seed: int, limits: list[int], config: SearchConfig) -> list[list[Hypothesis]]:
-    """Return all hypotheses of a sentence for each length limit."""
-    model = KnownModel(seed)
+def samples_with_limits(seed: int, limits: list[int]) -> list[list[Hypothesis]]:
+    """Return two draws for a sentence of each length limit."""
     source = sources(*range(10, 10 + len(limits)))
-    longest = torch.tensor(limits)
-    if config.method == "greedy":
-        return greedy_search(model, source, longest, config)
-    if config.method == "sampling":
-        return sample_hypotheses(model, source, longest, config, count=2)
-    return beam_search(model, source, longest, config, count=config.beam_size)
+    return sample_hypotheses(KnownModel(seed), source, torch.tensor(limits), SearchConfig(), count=2)
 
 
-@settings(deadline=None, max_examples=50)
-@given(SEEDS, st.lists(st.integers(1, 11), min_size=1, max_size=5), st.sampled_from(METHODS))
-def test_sentences_that_stay_after_their_end_find_nothing_more(
-    seed: int, limits: list[int], config: SearchConfig
-) -> None:
-    expected = search_with_limits(seed, limits, config)
+@settings(deadline=None, max_examples=30)
+@given(SEEDS, st.lists(st.integers(1, 11), min_size=1, max_size=5))
+def test_samples_that_stay_after_their_end_find_nothing_more(seed: int, limits: list[int]) -> None:
+    """tests/core/test_search.py says so of beams."""
+    expected = samples_with_limits(seed, limits)
     with device_behind():
-        results = search_with_limits(seed, limits, config)
+        results = samples_with_limits(seed, limits)
     for hypotheses, expected_hypotheses in zip(results, expected, strict=True):
         assert_same_hypotheses(hypotheses, expected_hypotheses)
 
@@ -110,8 +101,7 @@ class CountsReads(TorchDispatchMode):  # type: ignore[no-untyped-call]
 @pytest.fixture(scope="module")
 def model() -> Transformer:
     torch.manual_seed(5)
-    sizes = {"d_model": 32, "heads": 4, "encoder_layers": 1, "decoder_layers": 3, "feed_forward": 64}
-    return Transformer(ModelConfig.model_validate(sizes), 400, 400).eval()
+    return Transformer(NetworkSettings(32, 4, 1, 3, feed_forward=64), 400, 400).eval()
 
 
 @with_every_method

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.sentences import ENGLISH, PERSIAN, ZWNJ, pieces, unigram, vocabulary
+from translator.core import EOS, PAD, SOS, UNK
 from translator.errors import SubwordError
-from translator.special_tokens import EOS, PAD, SOS, UNK
 from translator.subword import SubwordModel
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="▁"), max_size=30)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.sentences import ENGLISH, PERSIAN, unigram
-from translator.special_tokens import EOS, PAD, SOS, UNK
+from translator.core import EOS, PAD, SOS, UNK
 from translator.subword import SubwordModel, subword_sampling
 from translator.subword.subword_sampling import ScoredPiece, SubwordSampler
 

@@ -18,7 +18,7 @@ subword: {{vocabulary_size: 60, model_type: char, byte_fallback: false}}
 model: {{d_model: 16, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: 32, max_positions: 64,
   attention_dropout: 0.1, feed_forward_dropout: 0.1}}
 batching: {{max_length: 64, tokens_per_batch: 512}}
-training: {{max_steps: 4, warmup_steps: 2, validate_every: 4, checkpoint_every: 4, sample_translations: 1}}
+training: {{max_steps: 4, warmup_steps: 2, validate_every: 4, checkpoint_every: 4}}
 search: {{method: beam, beam_size: 3, avoid_loops: false}}
 evaluation: {{bootstrap_samples: 40}}
 """

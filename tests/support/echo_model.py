@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 
 from translator.config import NormalizationConfig, SearchConfig
+from translator.core import EOS, SPECIAL_TOKENS
+from translator.core.transformer import AttentionWeights
 from translator.corpus.normalizer import Normalizer
 from translator.inference.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
-from translator.model import AttentionWeights
-from translator.special_tokens import EOS, SPECIAL_TOKENS
 from translator.subword.spelling import SpellingCorrector
 
 GREEDY = SearchConfig(method="greedy", batch_size=4)
@@ -82,7 +82,7 @@ class Echo(torch.nn.Module):
         last_layer = torch.zeros(shape)
         last_layer[:, 0, :, 0] = 1.0
         last_layer[:, 1, :, -1] = 1.0
-        return AttentionWeights(cross=[first_layer, last_layer])
+        return AttentionWeights(encoder=[], decoder=[], cross=[first_layer, last_layer])
 
 
 def echo(

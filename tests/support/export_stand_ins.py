@@ -9,11 +9,11 @@ from translator.checkpoint.files import save_checkpoint
 from translator.checkpoint.retention import mark_best
 from translator.checkpoint.state import CheckpointState
 from translator.config import ModelConfig, parse_config
+from translator.core import PAD, SOS
+from translator.core.transformer import Transformer
 from translator.corpus.normalizer import CURRENT_RULES
 from translator.data import collate_source
-from translator.model import Transformer
 from translator.run.folder import RunFolder
-from translator.special_tokens import PAD, SOS
 from translator.subword import SubwordPair
 
 SAMPLE = Path(__file__).parents[2] / "data" / "sample"
@@ -57,7 +57,7 @@ def sample_rows(subword: SubwordPair, count: int) -> list[list[int]]:
 def stand_in(config: ModelConfig, subword: SubwordPair, seed: int = 1) -> Transformer:
     """Return a model, never trained, in which every weight counts: biases, LayerNorms, and the embedding of PAD."""
     torch.manual_seed(seed)
-    model = Transformer(config, subword.source.vocabulary_size, subword.target.vocabulary_size).eval()
+    model = Transformer(config.settings, subword.source.vocabulary_size, subword.target.vocabulary_size).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.1)
@@ -70,7 +70,7 @@ def taught(config: ModelConfig, subword: SubwordPair, steps: int = 120) -> Trans
     """Return a model that has seen enough of the sample to tell sentences apart and to end most of its own."""
     torch.manual_seed(1)
     without_dropout = config.model_copy(update={"dropout": 0.0})
-    model = Transformer(without_dropout, subword.source.vocabulary_size, subword.target.vocabulary_size)
+    model = Transformer(without_dropout.settings, subword.source.vocabulary_size, subword.target.vocabulary_size)
     optimizer = torch.optim.Adam(model.parameters())
 
     # Batches of 16 sentences of similar lengths, in random order.

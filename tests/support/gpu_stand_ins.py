@@ -1,11 +1,11 @@
-"""Stand-ins for machines with NVIDIA GPUs: torch's answers, and the files of the driver."""
+"""Stand-ins for machines with NVIDIA GPUs: torch's answers, and the file of the driver."""
 
 from pathlib import Path
 
 import pytest
 import torch
 
-from translator.run import nvidia_driver
+from translator.speed import gpu_support
 
 CUDA_13 = ["sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"]
 CUDA_12_6 = ["sm_50", "sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_90"]
@@ -31,29 +31,9 @@ def use_torch(monkeypatch: pytest.MonkeyPatch, cards: list[str], cuda: str | Non
     monkeypatch.setenv("PYTORCH_CUDA_ALLOC_CONF", "")  # so that no test changes it
 
 
-def use_system(
-    monkeypatch: pytest.MonkeyPatch, root: Path, driver: str | None, *, access: bool = True, card: bool = True
-) -> None:
-    """Let `root` hold the files of a machine with this driver, access to it from this process, and a card.
-
-    Driver `Windows` makes a Linux inside Windows, which shows no card on its bus.
-    """
-    monkeypatch.setattr(nvidia_driver, "SYSTEM", root)
-    files: dict[str, str] = {}
-    if driver == "Windows":
-        files = {"dev/dxg": "", "usr/lib/wsl/lib/libcuda.so.1": ""}
-    elif driver is not None:
-        module = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64"
-        files["proc/driver/nvidia/version"] = f"{module}  {driver}  Release Build\nGCC version:  gcc 12.2.0\n"
-        files["proc/driver/nvidia/gpus/0000:01:00.0/information"] = "Model: \t\t Tesla V100\nIRQ:   \t\t 11\n"
-        if access:
-            files["dev/nvidiactl"] = ""
-    if card and driver != "Windows":
-        files["sys/bus/pci/devices/0000:01:00.0/vendor"] = "0x10de\n"
-        files["sys/bus/pci/devices/0000:01:00.0/class"] = "0x030200\n"
-    files["sys/bus/pci/devices/0000:02:00.0/vendor"] = "0x8086\n"
-    files["sys/bus/pci/devices/0000:02:00.0/class"] = "0x030000\n"
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="ascii")
+def use_driver(monkeypatch: pytest.MonkeyPatch, folder: Path, version: str | None) -> None:
+    """Let this machine have this version of NVIDIA's driver, or none; its file is in `folder`."""
+    file = folder / "version"
+    monkeypatch.setattr(gpu_support, "_DRIVER", file)
+    if version is not None:
+        file.write_text(f"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  {version}  Release Build\n")

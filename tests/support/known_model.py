@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from translator.config import SearchConfig
-from translator.search.hypothesis import Hypothesis
-from translator.special_tokens import EOS, SOS
+from translator.core import EOS, SOS
+from translator.core.hypothesis import Hypothesis, SearchSettings
 
 VOCABULARY = 7
 PRODUCIBLE = (EOS, 4, 5, 6)  # the tokens that a search may choose: not PAD, UNK and SOS
@@ -77,16 +76,18 @@ class KnownModel:
         seed = hash((self.seed, name, prefix)) % 2**31
         return 1.5 * torch.randn(VOCABULARY, generator=torch.Generator().manual_seed(seed))
 
-    def hypothesis(self, name: int, tokens: tuple[int, ...], finished: bool, config: SearchConfig) -> Hypothesis:
+    def hypothesis(self, name: int, tokens: tuple[int, ...], finished: bool, settings: SearchSettings) -> Hypothesis:
         """Return the hypothesis of `tokens`, with EOS after them if `finished`, and its scores by definition."""
         labels = (*tokens, EOS) if finished else tokens
         token_scores = []
         for place, label in enumerate(labels):
             log_probabilities = self.next_logits(name, (SOS, *labels[:place])).log_softmax(-1)
             token_scores.append(log_probabilities[label].item())
-        return Hypothesis.from_tokens(tokens, token_scores, finished, config)
+        return Hypothesis.from_tokens(tokens, token_scores, finished, settings)
 
-    def all_hypotheses(self, name: int, limit: int, config: SearchConfig, may_follow: MayFollow) -> list[Hypothesis]:
+    def all_hypotheses(
+        self, name: int, limit: int, settings: SearchSettings, may_follow: MayFollow
+    ) -> list[Hypothesis]:
         """Return every hypothesis of at most `limit` tokens with EOS, best first, finished ones first."""
         hypotheses = []
         unfinished: list[tuple[int, ...]] = [()]
@@ -96,9 +97,9 @@ class KnownModel:
             for token in allowed or [EOS]:
                 longer = (*tokens, token)
                 if token == EOS:
-                    hypotheses.append(self.hypothesis(name, tokens, finished=True, config=config))
+                    hypotheses.append(self.hypothesis(name, tokens, finished=True, settings=settings))
                 elif len(longer) == limit:
-                    hypotheses.append(self.hypothesis(name, longer, finished=False, config=config))
+                    hypotheses.append(self.hypothesis(name, longer, finished=False, settings=settings))
                 else:
                     unfinished.append(longer)
         return sorted(hypotheses, key=lambda hypothesis: (not hypothesis.finished, -hypothesis.normalized_score))

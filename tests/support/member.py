@@ -14,14 +14,14 @@ from torch.distributed.distributed_c10d import _set_pg_timeout
 
 from tests.support.small_model import small_model
 from translator.config import parse_config
+from translator.core.loss import TeacherForcing
 from translator.data import collate_rows
 from translator.errors import Interrupted, TranslatorError
 from translator.run.signals import StopRequest, stop_on_signals
-from translator.training.blockwise_loss import blockwise_head_loss
+from translator.speed.blockwise_loss import blockwise_head_loss
+from translator.speed.gradients import FlatGradients, GradientExchange
 from translator.training.distributed import Distributed
-from translator.training.gradients import FlatGradients, GradientExchange
 from translator.training.launching import LostProcessError, errors_end_the_rank
-from translator.training.loss import TeacherForcing
 
 PAIRS = [
     ([5], [20]),
@@ -45,14 +45,14 @@ def gradients(
             for parameter in model.parameters():
                 parameter.add_(1.0)
     distributed.share_weights(model)
-    buffer = FlatGradients(list(model.parameters()), exchange)
+    buffer = FlatGradients(list(model.parameters()), distributed.sum_in_place, exchange)
     loss = TeacherForcing(model, label_smoothing=0.1, r_drop=0.0, head_loss=blockwise_head_loss)
     target_tokens = sum(len(target) + 1 for _, target in PAIRS)
     for number in shares[distributed.rank]:
         batch = collate_rows([[PAIRS[number]]])
         objective = loss(batch).objective / target_tokens
         buffer.add(torch.autograd.grad(objective, buffer.parameters))
-    buffer.sum_over_ranks(distributed)
+    buffer.sum_over_ranks()
     return {name: weight.grad for name, weight in model.named_parameters() if weight.grad is not None}
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from translator.checkpoint.files import save_checkpoint
 from translator.checkpoint.state import STATE_FILE, CheckpointState
 from translator.config import ModelConfig
-from translator.model import Transformer
+from translator.core.transformer import Transformer
 from translator.run.records import sign
 from translator.run.storage import write_json
 
@@ -22,7 +22,7 @@ HARMS = ("truncate", "flip", "remove", "empty")
 
 def small_model(tied: str = "target", seed: int = 0) -> Transformer:
     torch.manual_seed(seed)
-    return Transformer(SMALL.model_copy(update={"tied_embeddings": tied}), 11, 11)
+    return Transformer(SMALL.model_copy(update={"tied_embeddings": tied}).settings, 11, 11)
 
 
 def small_state(step: int, tied: str = "target", score: float | None = None) -> CheckpointState:

@@ -1,21 +1,27 @@
 """A small model and small batches that several tests share."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from translator.config import ModelConfig
-from translator.data import Batch, collate_rows
-from translator.model import Transformer
-from translator.special_tokens import EOS, PAD, SOS
+from translator.core import EOS, PAD, SOS
+from translator.core.batch import Batch, collate_rows
+from translator.core.layers import NetworkSettings
+from translator.core.transformer import Transformer
 
-SMALL = ModelConfig(d_model=32, heads=4, encoder_layers=2, decoder_layers=2, feed_forward=128, max_positions=32)
+SMALL = NetworkSettings(
+    d_model=32, heads=4, encoder_layers=2, decoder_layers=2, feed_forward=128, dropout=0.1, max_positions=32
+)
 Pair = tuple[list[int], list[int]]
 
 
-def small_model(**changes: object) -> Transformer:
+def small_model(**changes: Any) -> Transformer:
+    """A model with random weights, always the same, in training; `changes` are to `SMALL`."""
     torch.manual_seed(1)
-    return Transformer(SMALL.model_copy(update=changes), 21, 27)
+    return Transformer(replace(SMALL, **changes), 21, 27)
 
 
 def small_batch() -> tuple[Tensor, Tensor, Tensor]:

@@ -8,21 +8,20 @@ import torch
 from torch import Tensor
 
 from translator.config import Config, parse_config
+from translator.core.optimizer import ModelOptimizer
+from translator.core.transformer import Transformer
 from translator.corpus.normalizer import Normalizer
 from translator.data import DataPosition
-from translator.model import Transformer
 from translator.run.folder import RunFolder
 from translator.training.checkpointing import TrainingState
-from translator.training.optimizer import ModelOptimizer
 
 RECIPE = """
 run: {{directory: "{folder}"}}
 corpus: {{sources: [{{name: none, path: "{folder}/none.tsv"}}]}}
 batching: {{max_length: 32}}
 model: {{d_model: 8, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: 16, max_positions: 32}}
-training: {{best_metric: chrf, keep_checkpoints: 2, keep_best: 1, ema_decay: 0.9, save_in_background: false}}
+training: {{best_metric: chrf, keep_checkpoints: 2, keep_best: 1, ema_decay: 0.9}}
 """
-BACKGROUND = "training.save_in_background=true"
 NO_AVERAGE = "training.ema_decay=null"
 
 
@@ -33,8 +32,8 @@ class SmallRun:
         self.config: Config = parse_config(RECIPE.format(folder=folder), "recipe", overrides)
         self.folder = RunFolder(folder).checkpoints_folder
         torch.manual_seed(3)
-        self.model = Transformer(self.config.model, 11, 11)
-        optimizer = ModelOptimizer(self.model, self.config.training)
+        self.model = Transformer(self.config.model.settings, 11, 11)
+        optimizer = ModelOptimizer(self.model, self.config.training.optimizer_settings)
         vocabulary = SimpleNamespace(vocabulary_size=11)
         data: Any = SimpleNamespace(
             subword=SimpleNamespace(source=vocabulary, target=vocabulary, sha256={"a": "b"}),
@@ -54,7 +53,7 @@ class SmallRun:
         torch.manual_seed(100 + self.step_number)
         for weight in self.model.parameters():
             weight.grad = torch.randn(weight.shape)
-        self.state.optimizer.update(1e-3, torch.tensor(1.0), torch.tensor(True), None)
+        self.state.optimizer.update(1e-3, torch.tensor(1.0), torch.tensor(True))
         if self.state.average is not None:
             self.state.average.update(self.model)
         progress = self.state.progress

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from translator.core.update import StepResult
 from translator.data import Batch, collate_rows
-from translator.training.step_result import StepResult
 
 
 def step_result(

@@ -40,7 +40,7 @@ def write_recipe(folder: Path) -> Path:
 
 def draw_nothing(patch: pytest.MonkeyPatch) -> None:
     """Draw no attention in this process; runs in processes of their own do."""
-    patch.setattr("translator.training.monitor.attention_figure", lambda *_: np.zeros((1, 1, 3), np.uint8))
+    patch.setattr("translator.training.monitoring.monitor.attention_figure", lambda *_: np.zeros((1, 1, 3), np.uint8))
 
 
 def compare_with_few_draws(patch: pytest.MonkeyPatch) -> None:

@@ -8,15 +8,15 @@ from translator.checkpoint.files import save_checkpoint
 from translator.checkpoint.retention import mark_best
 from translator.checkpoint.state import CheckpointState
 from translator.config import Config
+from translator.core.transformer import Transformer
 from translator.corpus.held_out import write_held_out
 from translator.data import DataHandler
 from translator.data.preparation_report import preparation_report, write_preparation_report
-from translator.model import Transformer
 from translator.run.folder import RunFolder
 
 
 def untrained_run(config: Config, step: int = 5) -> RunFolder:
-    data = DataHandler(config).prepare()
+    data = DataHandler(config)
     run = RunFolder(Path(config.run.directory))
     run.write(config)
     run.keep_subword(data.subword_folder, data.normalizer.rules.to_json())
@@ -39,6 +39,6 @@ def add_checkpoint(run: RunFolder, config: Config, data: DataHandler, step: int)
         normalizer=data.normalizer.rules.sha256,
     )
     torch.manual_seed(step)
-    model = Transformer(config.model, state.source_vocabulary, state.target_vocabulary)
+    model = Transformer(config.model.settings, state.source_vocabulary, state.target_vocabulary)
     save_checkpoint(run.checkpoints_folder, state, model.state_dict(), {})
     mark_best(run.checkpoints_folder, step)

@@ -1,29 +1,12 @@
-"""The description of a run's progress, and the advice, follow from its losses."""
+"""The advice at the end of a run follows from its losses."""
 
 import pytest
 
-from translator.training.advice import Losses, how_it_goes, what_would_help
+from translator.training.monitoring.advice import Losses, what_would_help
 
 
 def validations(losses: list[float]) -> Losses:
     return [[100.0 * number, loss] for number, loss in enumerate(losses, 1)]
-
-
-@pytest.mark.parametrize(
-    ("losses", "course"),
-    [
-        ([4.0, 3.0], "still learning: the loss on unseen text fell from 4.00 to 3.00"),
-        ([4.0, 3.0, 2.99], "levelling off: the loss on unseen text is 2.99, after 3.00"),
-        ([3.0, 2.0, 2.5, 2.01], "levelling off"),
-        ([4.0, 3.0, 3.5], "overfitting since step 200: the loss on unseen text has risen from 3.00 to 3.50"),
-    ],
-)
-def test_the_course_follows_from_the_losses(losses: list[float], course: str) -> None:
-    assert course in str(how_it_goes(validations(losses)))
-
-
-def test_one_validation_has_no_course() -> None:
-    assert how_it_goes(validations([4.0])) is None
 
 
 @pytest.mark.parametrize("rate_decays", [True, False])
@@ -53,5 +36,4 @@ def test_without_evidence_there_is_no_advice(losses: list[float], rate_decays: b
 
 def test_the_first_updates_tell_nothing() -> None:
     losses = [[8.0, 4.0], [9.0, 4.5]]
-    assert how_it_goes(losses) is None
     assert what_would_help(losses, 3.0, rate_decays=False) is None

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib import pyplot
 
 from translator.run.arabic_shaping import shown_pieces
-from translator.training.attention_picture import attention_figure
+from translator.training.monitoring.attention_picture import attention_figure
 
 
 def visual(*pieces: str, right_to_left: bool = True) -> list[str]:

@@ -9,11 +9,9 @@ from tensorboard.plugin_util import markdown_to_safe_html
 from tensorboard.summary.writer import event_file_writer
 
 from tests.support.event_files import curve, read_events
-from translator.data import MixtureRow
 from translator.errors import StorageError
 from translator.evaluation import Score, TranslatedPair
-from translator.training.event_file import EventFile, show_test_scores
-from translator.training.health import LossSpike
+from translator.training.monitoring.event_file import EventFile, show_test_scores
 
 
 @pytest.fixture(autouse=True)
@@ -45,21 +43,6 @@ def test_a_restart_removes_later_points_of_earlier_files(tmp_path: Path, tiny: A
             events.add_curves({"loss": {"train": loss}}, step)
         events.close(tiny(), {})
     assert curve(tmp_path, "loss/train") == [(1, 3.0), (2, 2.0), (3, 2.0)]
-
-
-def test_the_mixture_is_a_table(tmp_path: Path, tiny: Any) -> None:
-    events = EventFile(tmp_path, 0)
-    events.add_mixture([MixtureRow(name="toy", pairs=160, weight=1.0, share=1.0, drawn=160)], 0)
-    events.close(tiny(), {})
-    assert "| toy | 160 | 1 | 100.00% | 160 |" in text(tmp_path, "data/mixture")
-
-
-def test_a_loss_spike_is_a_point_and_a_text(tmp_path: Path, tiny: Any) -> None:
-    events = EventFile(tmp_path, 0)
-    events.add_loss_spike(LossSpike(step=7, loss=5.0, line="loss spike at step 7"))
-    events.close(tiny(), {})
-    assert curve(tmp_path, "loss/spike") == [(7, 5.0)]
-    assert text(tmp_path, "loss/spike") == "loss spike at step 7"
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from translator.config import ModelConfig
-from translator.model import Transformer
+from translator.core.transformer import Transformer
 from translator.training.moving_average import MovingAverage
 
 VOCABULARY = 20
@@ -16,7 +16,7 @@ SIZES = ModelConfig(
 @pytest.fixture
 def model() -> Transformer:
     torch.manual_seed(0)
-    return Transformer(SIZES, VOCABULARY, VOCABULARY)
+    return Transformer(SIZES.settings, VOCABULARY, VOCABULARY)
 
 
 @torch.no_grad()

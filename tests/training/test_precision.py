@@ -10,9 +10,10 @@ import torch
 from tests.support.gpu_stand_ins import CUDA_13, use_torch
 from translator.config import Config, TrainingConfig
 from translator.config.sections import BatchingConfig
+from translator.core.update import seed_update
 from translator.errors import ConfigError
 from translator.training import precision as room
-from translator.training.precision import Choices, choose, choose_processes, seed_update, set_up_cuda, threads_for
+from translator.training.precision import Choices, choose, choose_processes, set_up_cuda, threads_for
 
 CPU = torch.device("cpu")
 GPU = torch.device("cuda")
@@ -74,34 +75,6 @@ def test_fp16_is_for_cuda_gpus_only(old_gpu: None, device: torch.device) -> None
     assert choices(device).precision == "float32"
 
 
-@pytest.mark.parametrize(("pays", "expected"), [(True, "medium"), (False, "highest")])
-def test_float32_products_are_rounded_if_faster(monkeypatch: pytest.MonkeyPatch, pays: bool, expected: str) -> None:
-    monkeypatch.setattr("translator.model.device.bf16_pays", lambda device: pays)
-    assert choices(CPU).matmul_precision == expected
-    assert choices(CPU).reasons["training.matmul_precision"].startswith(f"{expected} (float32 products")
-
-
-def test_the_recipe_overrides_the_rounding() -> None:
-    assert choices(CPU, matmul_precision="high").matmul_precision == "high"
-
-
-# --- attention ---
-
-
-@pytest.mark.parametrize(
-    ("device", "max_length", "expected"),
-    [(CPU, 256, "plain"), (CPU, 257, "fused"), (GPU, 128, "fused"), (APPLE, 128, "fused")],
-)
-def test_a_cpu_uses_plain_attention_on_short_rows(
-    old_gpu: None, device: torch.device, max_length: int, expected: str
-) -> None:
-    assert choices(device, max_length).attention == expected
-
-
-def test_the_recipe_overrides_the_attention(old_gpu: None) -> None:
-    assert choices(GPU, attention="plain").attention == "plain"
-
-
 # --- compilation and capture ---
 
 
@@ -147,7 +120,7 @@ def test_a_cuda_gpu_captures_the_pass_in_a_graph(
 
 
 def test_each_choice_has_a_reason() -> None:
-    assert len(choices(CPU).reasons) == 5
+    assert len(choices(CPU).reasons) == 2
 
 
 # --- processes and threads ---

@@ -75,5 +75,5 @@ def test_infinite_losses_are_left_out_of_the_curve() -> None:
 
 def test_training_is_finished_at_its_last_step() -> None:
     config = TrainingConfig(max_steps=3)
-    assert TrainingProgress(step=2).finished(config) is None
-    assert "training.max_steps=3" in (TrainingProgress(step=3).finished(config) or "")
+    assert config.finished(TrainingProgress(step=2)) is None
+    assert "training.max_steps=3" in (config.finished(TrainingProgress(step=3)) or "")

@@ -10,10 +10,10 @@ import torch
 
 from tests.support.tiny_runs import run
 from translator.checkpoint.state import find_checkpoint
+from translator.core.update import Learner
 from translator.errors import RunError
 from translator.run.locks import hold_folder
 from translator.run.storage import write_json
-from translator.training.update import Updater
 
 
 def test_a_finished_run_is_recognised_and_resumes_when_asked_for_more(tiny: Any, trained: Path) -> None:
@@ -50,7 +50,7 @@ def test_all_settings_may_change_before_the_first_checkpoint(tiny: Any, monkeypa
         raise RuntimeError("killed")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Updater, "update", die)
+        patch.setattr(Learner, "update", die)
         with pytest.raises(RuntimeError, match="killed"):
             run(tiny())
     outcome = run(tiny("subword.vocabulary_size=20", "model.d_model=32"))
@@ -71,6 +71,6 @@ def test_a_folder_in_use_or_with_other_files_is_refused(tiny: Any, tmp_path: Pat
 
 
 def test_a_model_that_does_not_fit_into_the_memory_is_an_error(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translator.training.run_training.Updater", Mock(side_effect=torch.OutOfMemoryError))
-    with pytest.raises(RunError, match=r"does not fit into the free memory of the GPU; .* a smaller model"):
+    monkeypatch.setattr("translator.training.run_training.build_learner", Mock(side_effect=torch.OutOfMemoryError))
+    with pytest.raises(RunError, match=r"does not fit into the free memory .* a smaller model"):
         run(tiny())

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -16,18 +17,16 @@ import torch.nn.functional as F
 from tests.support.small_model import small_model
 from tests.support.toy import letters, write_pairs
 from translator.config import Config, parse_config
+from translator.core.loss import TeacherForcing
+from translator.core.transformer import Transformer
 from translator.data import DataHandler, collate_rows, handler
-from translator.data.mapped_numbers import ranges
 from translator.evaluation import compute_scores
 from translator.inference.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
-from translator.model import Transformer
-from translator.model.device import Arithmetic
+from translator.speed.blockwise_loss import blockwise_head_loss
+from translator.speed.device import Arithmetic
 from translator.training import validation as room
-from translator.training.blockwise_loss import blockwise_head_loss
-from translator.training.breakdown import BUCKETS
 from translator.training.distributed import Distributed
-from translator.training.loss import TeacherForcing
 from translator.training.validation import Validation, Validator
 
 RECIPE = """
@@ -41,7 +40,7 @@ subword: {{model_type: char, vocabulary_size: 60}}
 batching: {{tokens_per_batch: 80, max_length: 40}}
 model:
   {{d_model: 16, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: 32, dropout: 0.1, max_positions: 64}}
-training: {{validation_sentences: 30, sample_translations: 3}}
+training: {{validation_sentences: 30}}
 search: {{method: greedy, max_length_ratio: 1.0}}
 """
 
@@ -81,10 +80,10 @@ class Setting:
         write_pairs(folder / "others.tsv", reversed_words)
 
         self.config: Config = parse_config(RECIPE.format(folder=folder), "recipe.yaml")
-        self.data = DataHandler(self.config).prepare()
+        self.data = DataHandler(self.config)
         source, target = self.data.subword.source, self.data.subword.target
         torch.manual_seed(0)
-        self._model = Transformer(self.config.model, source.vocabulary_size, target.vocabulary_size)
+        self._model = Transformer(self.config.model.settings, source.vocabulary_size, target.vocabulary_size)
 
     def model(self) -> Transformer:
         return copy.deepcopy(self._model)
@@ -189,12 +188,6 @@ def test_losses_of_a_source_equal_plain_cross_entropy_over_its_pairs(
     assert loss == pytest.approx(plain.losses[name] / plain.tokens[name], rel=1e-5)
 
 
-def test_losses_are_broken_down_by_length(setting: Setting) -> None:
-    losses = setting.validate(Distributed()).loss_by_length
-    assert len(losses) > 1
-    assert set(losses) <= set(BUCKETS)
-
-
 def test_the_model_returns_to_its_mode(setting: Setting) -> None:
     model = setting.model().train()
     arithmetic = Arithmetic(torch.device("cpu"), "float32")
@@ -208,10 +201,10 @@ def test_the_sample_is_translated_line_by_line_as_in_an_evaluation(setting: Sett
     assert not validator.translator.search.split_sentences
 
 
-def test_sample_translations_equal_those_of_the_translator(setting: Setting) -> None:
-    samples = setting.validate(Distributed()).samples
-    assert len(samples) == 3
-    for pair in samples:
+def test_shown_translations_equal_those_of_the_translator(setting: Setting) -> None:
+    watched = setting.validate(Distributed()).watched
+    assert len(watched) == 3
+    for pair in watched:
         assert pair.hypothesis == setting.translator().translate(pair.source)
 
 
@@ -252,13 +245,13 @@ def over_long(setting: Setting, request: pytest.FixtureRequest, monkeypatch: pyt
     pair_count = setting.data.pair_count("validation")
     words_count = setting.data.corpus.count("validation", "words")
     first_fitting = words_count if request.param == "words" else pair_count
-    fitting_numbers = ranges(pair_count - first_fitting, first=first_fitting)
-    monkeypatch.setattr(handler, "usable_numbers", lambda *_: fitting_numbers)
+    fitting_numbers = np.arange(first_fitting, pair_count)
+    monkeypatch.setattr(handler, "usable_by_source", lambda *_: [fitting_numbers])
     return OverLong(validation=setting.validate(Distributed()), usual=usual)
 
 
 def test_pairs_that_do_not_fit_into_a_row_are_translated_and_scored(over_long: OverLong) -> None:
-    assert over_long.validation.samples == over_long.usual.samples
+    assert over_long.validation.watched == over_long.usual.watched
     assert over_long.validation.scores["chrf"] == over_long.usual.scores["chrf"]
 
 
@@ -271,7 +264,7 @@ def test_a_source_of_which_no_pair_fits_into_a_row_has_scores_without_a_loss(ove
 def test_a_validation_of_which_no_pair_fits_into_a_row_has_no_loss(
     setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handler, "usable_numbers", lambda *_: ranges(0))
+    monkeypatch.setattr(handler, "usable_by_source", lambda *_: [])
     assert setting.validate(Distributed()).scores.keys() == {"bleu", "chrf"}
 
 

@@ -27,8 +27,8 @@ from translator.checkpoint.state import (
     read_description,
     verify_file,
 )
+from translator.core.transformer import Transformer
 from translator.errors import CheckpointError, StorageError
-from translator.model import Transformer
 from translator.run.records import sign
 from translator.run.storage import sha256_of_file, storage_errors, write_json
 from translator.run.work_folders import new_folder, replace_link
@@ -144,7 +144,7 @@ def load_model(checkpoint: PinnedCheckpoint, device: torch.device) -> Transforme
             ) from error
         raise CheckpointError(f"{error}; other {other_checkpoints(path.parent, path)}") from error
     _check_size(state, weights, path)
-    model = Transformer(state.model, state.source_vocabulary, state.target_vocabulary)
+    model = Transformer(state.model.settings, state.source_vocabulary, state.target_vocabulary)
     restore_weights(model, weights, path)
     return model.to(device).eval()
 

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from translator.checkpoint.state import STATE_FILE, pin_checkpoint, read_state
+from translator.core.loop import Progress, stopping
 from translator.errors import TranslatorError
 from translator.run.folder import RunFolder
 
@@ -39,9 +40,9 @@ def _is_finished(run: RunFolder, checkpoint: Path) -> bool:
     """Return whether the training of a usable run ended with its newest checkpoint; raise RunError if it is damaged."""
     pin_checkpoint(run.checkpoints_folder, "best")
     state = read_state(checkpoint)
-    reason = run.config().training.finished(
-        state.step,
-        state.progress.get("seconds", 0.0),
-        state.progress.get("validations_without_gain", 0),
+    progress = Progress(
+        step=state.step,
+        seconds=state.progress.get("seconds", 0.0),
+        validations_without_gain=state.progress.get("validations_without_gain", 0),
     )
-    return reason is not None and run.subword_folder.is_dir()
+    return stopping(progress, run.config().training.limits) is not None and run.subword_folder.is_dir()

@@ -284,7 +284,7 @@ def load_model(
     translator = Translator.load(runs, engine=engine, checkpoint=checkpoint, device=device, overrides=overrides)
     # CTranslate2 has threads of its own.
     if translator.searcher.name == "torch":
-        from translator.model.device import use_threads
+        from translator.speed.device import use_threads
 
         use_threads(translator.threads)
     return translator

@@ -96,7 +96,7 @@ def _systems(runs: "Sequence[RunFolder]", options: argparse.Namespace) -> "list[
 
 def _show_in_tensorboard(evaluation: "Evaluation", runs: "Sequence[RunFolder]", options: argparse.Namespace) -> None:
     """Write the scores of each run to its TensorBoard; runs that share a name cannot be told apart and get none."""
-    from translator.training.event_file import show_test_scores
+    from translator.training.monitoring.event_file import show_test_scores
 
     is_own_text = not options.test_sets and options.split != "validation"
     names = [run.path.name for run in runs]

@@ -124,8 +124,8 @@ def _positions(options: argparse.Namespace) -> "Figure":
         name = Path(recipe).stem
         model = load_config(recipe, options.overrides).model
     from translator.checkpoint.files import load_model
-    from translator.model.device import choose_device
     from translator.plots.position_vectors import position_vectors, positions_figure
+    from translator.speed.device import choose_device
 
     trained = None if checkpoint is None else load_model(checkpoint, choose_device("cpu"))
     heads = f", {model.heads} heads" if model.positions == "rotary" else ""

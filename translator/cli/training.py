@@ -59,7 +59,7 @@ def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.run.storage import sha256_of_json
 
     # The same steps as at the beginning of a training, which finds their results and reuses them.
-    data = DataHandler(config).prepare()
+    data = DataHandler(config)
     report = preparation_report(config, data.corpus, data.subword, data.normalizer, data.report, data.mixture)
     prepared = data.corpus.directory.parent
     _, page = write_preparation_report(report, prepared_folder(prepared, "report", sha256_of_json(report.to_json())))
@@ -187,7 +187,7 @@ def _recipe_for_corpora(options: argparse.Namespace) -> _Recipe:
     # The text is read before the recipe exists, so overrides of the sources have to apply here already.
     sources = with_overrides(sources, options.overrides)
     check_overrides([*as_overrides(sources), *options.overrides], "the recipe for the corpus")
-    from translator.model.device import choose_device
+    from translator.speed.device import choose_device
     from translator.training.launching import launched
 
     # A GPU allows a larger model, and the direction decides the languages, so both are needed before the recipe.

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from translator.config.keys import Count, Effect, Rule, Section, Seed
+from translator.core.hypothesis import SearchSettings
 
 
 def _lengths_are_ordered(search: "SearchConfig") -> bool:
@@ -61,3 +62,12 @@ class SearchConfig(Section, effect=Effect.HARMLESS):
     """Precision of inference; `bf16` needs a GPU that supports it, `int8` the `ctranslate2` engine."""
     processes: Annotated[int, Field(ge=0, le=256)] = 0
     """Translating processes (CTranslate2: threads); 0: as many as are faster for the text (docs/search.md)."""
+
+    @property
+    def settings(self) -> SearchSettings:
+        """The settings of the core's search."""
+        return SearchSettings(
+            beam_size=self.beam_size,
+            length_penalty=self.length_penalty,
+            length_normalization=self.length_normalization,
+        )

@@ -3,7 +3,7 @@
 The sections `corpus`, `training` and `search` have files of their own.
 """
 
-from typing import Annotated, Final, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Final, Literal, get_args
 
 from pydantic import Field
 
@@ -24,6 +24,9 @@ from translator.config.keys import (
 )
 from translator.config.search_section import SearchConfig
 from translator.config.training_section import TrainingConfig
+
+if TYPE_CHECKING:  # it imports torch
+    from translator.core.layers import NetworkSettings
 
 MetricName = Literal["bleu", "bleu_intl", "chrf", "chrf++", "ter", "length_ratio", "spbleu", "comet"]
 
@@ -206,6 +209,13 @@ class ModelConfig(Section, effect=Effect.NETWORK):
     """Longest sequence that the model accepts, in tokens."""
     tied_embeddings: Literal["none", "target", "all"] = "target"
     """Tied weights: `none`; `target`: target embedding and head; `all`: source embedding too (`subword.joint`)."""
+
+    @property
+    def settings(self) -> "NetworkSettings":
+        """The settings of the core's network."""
+        from translator.core.layers import NetworkSettings  # imports torch
+
+        return NetworkSettings(**dict(self))
 
 
 class EvaluationConfig(Section, effect=Effect.HARMLESS):

@@ -1,10 +1,14 @@
 """The `training` section of a recipe: optimisation, augmentation, validation and checkpoints."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from translator.config.keys import Count, Effect, Fraction, Place, PositiveInt, Rule, Section, Share
+from translator.core.loop import Intervals, Limits, Progress, stopping
+
+if TYPE_CHECKING:  # they import torch
+    from translator.core.optimizer import OptimizerSettings, ScheduleSettings
 
 
 class AugmentationConfig(Section, effect=Effect.BATCHES):
@@ -98,15 +102,11 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     """Stop after this many consecutive updates skipped for a non-finite loss or gradient (`fp16` overflow counts)."""
     ema_decay: Annotated[Annotated[float, Field(gt=0, lt=1)] | None, Effect.AVERAGE] = None
     """Decay of an exponential moving average of the weights for validation and export, such as 0.999; `null`: off."""
-    # --- speed: arithmetic, kernels and compiling ---
+    # --- speed: arithmetic and compiling ---
     precision: Literal["auto", "float32", "bf16", "fp16"] = "auto"
-    """`float32`, or autocast to `bf16` or `fp16` (with loss scaling); `auto`: by hardware, `bf16` also on some CPUs."""
-    attention: Literal["auto", "fused", "plain"] = "auto"
-    """Attention kernel: PyTorch's fused one, or plain matmul and softmax; `auto`: by device and `max_length`."""
+    """`float32` (in full, also on a GPU), or autocast to `bf16` or `fp16` (with loss scaling); `auto`: by hardware."""
     compile: Literal["auto", "never", "always"] = "auto"
     """`torch.compile`: `always`; `auto`: on a CUDA GPU, if `max_steps` >= 2,000; `never`: also no CUDA graph."""
-    matmul_precision: Literal["auto", "highest", "high", "medium"] = "auto"
-    """Float32 matmul precision (CPU: in training). `auto`: `medium` on a GPU or with fast bf16, else `highest`."""
     # --- validation and checkpoints ---
     log_every: Annotated[PositiveInt, Effect.HARMLESS] = 50
     """Write training metrics to TensorBoard every N updates, and at each checkpoint and validation."""
@@ -114,28 +114,61 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     """Validate every N updates, and at the end."""
     validation_sentences: Annotated[PositiveInt, Effect.SCORED] = 500
     """Number of sentences to translate and score at each validation; the loss uses all within `max_length`."""
-    sample_translations: Annotated[Count, Effect.HARMLESS] = 5
-    """Number of translations shown in TensorBoard at each validation."""
     checkpoint_every: Annotated[PositiveInt, Effect.HARMLESS] = 1000
     """Save a checkpoint every N updates; every validation also saves one."""
     keep_checkpoints: Annotated[PositiveInt, Effect.HARMLESS] = 3
     """Number of newest checkpoints to keep, besides the `keep_best` best ones; older ones are deleted."""
     keep_best: Annotated[PositiveInt, Effect.HARMLESS] = 1
     """Number of best checkpoints, ranked by `best_metric`, to keep besides the newest `keep_checkpoints`."""
-    save_in_background: Annotated[bool, Effect.HARMLESS] = True
-    """Write checkpoints while training continues."""
     best_metric: Annotated[Literal["loss", "bleu", "chrf"], Effect.BEST] = "chrf"
     """Validation score that selects the best checkpoint."""
     early_stopping: Annotated[PositiveInt | None, Effect.HARMLESS] = None
     """Stop after this many consecutive validations without a better `best_metric`; `null`: never."""
 
-    def finished(self, step: int, seconds: float, validations_without_gain: int) -> str | None:
-        """Return why training ends after `step` updates and `seconds`, with the key to change; None if it continues."""
-        if step >= self.max_steps:
+    @property
+    def schedule_settings(self) -> "ScheduleSettings":
+        """The settings of the core's learning rate."""
+        from translator.core.optimizer import ScheduleSettings
+
+        return ScheduleSettings(
+            learning_rate=self.learning_rate,
+            schedule=self.schedule,
+            warmup_steps=self.warmup_steps,
+            max_steps=self.max_steps,
+            dropout_from=self.dropout_from,
+            minutes=self.max_minutes if self.schedule_clock == "minutes" else None,
+        )
+
+    @property
+    def optimizer_settings(self) -> "OptimizerSettings":
+        """The settings of the core's optimizer."""
+        from translator.core.optimizer import OptimizerSettings
+
+        return OptimizerSettings(
+            beta1=self.beta1,
+            beta2=self.beta2,
+            weight_decay=self.weight_decay,
+            clip=self.gradient_clip,
+        )
+
+    @property
+    def limits(self) -> Limits:
+        """What ends a training."""
+        return Limits(self.max_steps, self.max_minutes, self.early_stopping)
+
+    @property
+    def intervals(self) -> Intervals:
+        """Updates between two validations, and between two checkpoints."""
+        return Intervals(self.validate_every, self.checkpoint_every)
+
+    def finished(self, progress: Progress) -> str | None:
+        """Return why a training ends at `progress`, with the key to change; None if it continues."""
+        limit = stopping(progress, self.limits)
+        if limit == "max_steps":
             return f"training.max_steps={self.max_steps} is reached"
-        if self.max_minutes is not None and seconds >= 60 * self.max_minutes:
+        if limit == "max_minutes":
             return f"training.max_minutes={self.max_minutes:g} is reached"
-        if self.early_stopping is not None and validations_without_gain >= self.early_stopping:
+        if limit == "early_stopping":
             setting = f"(training.early_stopping={self.early_stopping})"
-            return f"{self.best_metric} has not improved for {validations_without_gain} validations {setting}"
+            return f"{self.best_metric} has not improved for {progress.validations_without_gain} validations {setting}"
         return None

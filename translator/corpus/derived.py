@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from translator.config import Config, FilterConfig, SourceConfig
+from translator.core import TAG
 from translator.corpus.compression import read_blocks
 from translator.corpus.file_forms import Form, form_of, unread_form
 from translator.corpus.filters import PairFilter
@@ -24,7 +25,6 @@ from translator.errors import CorpusError
 from translator.run.logging import LOGGER
 from translator.run.made_files import MadeFiles
 from translator.run.storage import sha256_of_file, storage_errors, write_text
-from translator.special_tokens import TAG
 
 _NUMBERS_SHOWN: Final = 10  # of lines that are not UTF-8
 _STRICT_LENGTHS: Final = {"max_length_ratio": 2.0, "max_word_ratio": 2.5}

@@ -1,9 +1,9 @@
-"""From clean text to batches: token stores, mixture, sampling, packing into rows, and `DataHandler`."""
+"""From clean text to batches: token stores, mixture, augmentation, the text and the plan of an epoch, `DataHandler`."""
 
-from translator.data.batch import Batch, DataPosition, StepBatches, collate_rows, collate_source
+from translator.core.batch import Batch, DataPosition, StepBatches, collate_rows, collate_source
+from translator.core.packing import RowPlan, plan_rows
 from translator.data.handler import DataHandler
 from translator.data.mixture import MixtureRow
-from translator.data.packing import RowPlan, plan_rows
 
 __all__ = [
     "Batch",

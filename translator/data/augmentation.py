@@ -9,7 +9,11 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from translator.config.training_section import AugmentationConfig
+from translator.data.mixture import Drawn
 from translator.subword.spelling import NEIGHBOURING_KEYS
 
 SHARE_OF_TYPOS: Final = 0.2  # in a text that gets typos, the share of its longer words that are mistyped
@@ -51,11 +55,18 @@ class Augmentation:
         ]
         self._changes = [(rate, change) for rate, change in changes if rate > 0]
 
-    def apply(self, pair: SidePair, seed: str) -> SidePair:
-        """Return `pair` with each kind of change made at its rate; the same for the same `seed`."""
+    def chosen(self, seed: int, drawn: Drawn) -> NDArray[np.bool_]:
+        """Return which changes are made to each of N drawn pairs, (N, kinds), a pure function of both."""
+        columns = []
+        for kind, (rate, _) in enumerate(self._changes):
+            columns.append(_uniform(seed, drawn, kind) < rate)
+        return np.stack(columns, axis=1) if columns else np.zeros((len(drawn.pairs), 0), np.bool_)
+
+    def apply(self, pair: SidePair, chosen: Sequence[bool], seed: str) -> SidePair:
+        """Return `pair` with the `chosen` kinds of changes; the same for the same `seed`."""
         random = Random(seed)
-        for rate, change in self._changes:
-            if random.random() < rate:
+        for (_, change), is_chosen in zip(self._changes, chosen, strict=True):
+            if is_chosen:
                 pair = change(pair, random)
         return pair
 
@@ -83,6 +94,18 @@ class Augmentation:
             return _with_added_placeholders(pair, placeholders, random)
         placeholder_of_word = dict(zip(chosen_words, placeholders, strict=False))
         return _with_replaced_words(pair, placeholder_of_word)
+
+
+def _uniform(seed: int, drawn: Drawn, kind: int) -> NDArray[np.float64]:
+    """Return a number (N,) from 0 to 1 for each drawn pair, by SplitMix64 (Steele et al. 2014)."""
+    bits = np.full(len(drawn.pairs), seed, np.uint64)
+    # One round for each number that the result depends on.
+    for values in (drawn.epoch, drawn.pairs, drawn.repetitions, kind):
+        bits = bits + np.uint64(0x9E3779B97F4A7C15) + np.asarray(values).astype(np.uint64)
+        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        bits = bits ^ (bits >> np.uint64(31))
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 # --- placeholders ---

@@ -10,6 +10,7 @@ from tqdm import tqdm
 
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.prepared_corpus import PreparedCorpus
+from translator.data.prepared_lines import write_line_starts
 from translator.data.token_store import FORMAT, DamagedStoreError, PairStore, TokenWriter
 from translator.errors import StorageError
 from translator.run.logging import LOGGER, progress_bar
@@ -18,7 +19,7 @@ from translator.run.storage import sha256_of_json
 from translator.run.work_folders import new_folder
 from translator.run.workers import map_in_order
 from translator.subword import SubwordPair
-from translator.subword.block_encoding import BlockEncoder, EncodedBlock, PairBlock
+from translator.subword.block_encoding import BlockEncoder, PairBlock
 from translator.subword.model import ALL_CORES
 from translator.subword.placeholders import PLACEHOLDERS_VERSION
 
@@ -35,20 +36,17 @@ def open_tokens(
     normalizer: Normalizer,
     prepared_directory: Path,
     processes: int = 1,
-    *,
-    verify: bool = True,
 ) -> tuple[dict[StoredSplit, PairStore], Path, str]:
     """Return the encoded training and validation text, their folder and its fingerprint (16 hex digits).
 
-    Stores are in `<prepared_directory>/tokens-<fingerprint>` as `<split>/<source name>.en` and `.fa`. They are written
-    if missing, and rewritten with a warning if damaged.
+    Stores are in `<prepared_directory>/tokens-<fingerprint>/<split>`. They are written if missing, and rewritten with a
+    warning if a file has another size.
 
     Args:
         subword: the models that encode it.
         normalizer: normalizes the validation text, which is stored as read.
         prepared_directory: where the folder is made.
         processes: number of processes that encode; it does not affect the stores.
-        verify: whether to check the content of existing stores; otherwise only the sizes of their files are checked.
 
     Raises StorageError: the folder is not writable, written data is unreadable, or the prepared text is damaged.
     """
@@ -58,7 +56,7 @@ def open_tokens(
     # 1. Use the stores of an earlier preparation.
     if folder.exists():
         try:
-            return _open_splits(corpus, folder, verify), folder, fingerprint
+            return _open_splits(corpus, folder), folder, fingerprint
         except DamagedStoreError as damage:
             LOGGER.warning(f"{damage}; recreating {folder} from the prepared text")
 
@@ -66,7 +64,7 @@ def open_tokens(
     with new_folder(folder) as unfinished_folder:
         _write_stores(corpus, subword, normalizer, unfinished_folder, processes)
     try:
-        return _open_splits(corpus, folder, verify=True), folder, fingerprint
+        return _open_splits(corpus, folder), folder, fingerprint
     except DamagedStoreError as damage:
         raise StorageError(f"{damage} directly after writing; check the disk") from damage
 
@@ -85,17 +83,19 @@ def _fingerprint(corpus: PreparedCorpus, subword: SubwordPair, normalizer: Norma
     return sha256_of_json(origin)[:DIGITS_IN_NAME]
 
 
-def _open_splits(corpus: PreparedCorpus, folder: Path, verify: bool) -> dict[StoredSplit, PairStore]:
-    stores: dict[StoredSplit, PairStore] = {}
-    for split in STORED_SPLITS:
-        stores[split] = PairStore.open(folder / split, corpus.names(split), corpus.sides, verify=verify)
-    return stores
+def _open_splits(corpus: PreparedCorpus, folder: Path) -> dict[StoredSplit, PairStore]:
+    return {split: PairStore(folder / split, _pairs(corpus, split), corpus.sides) for split in STORED_SPLITS}
+
+
+def _pairs(corpus: PreparedCorpus, split: StoredSplit) -> dict[str, int]:
+    """Return the number of pairs of each source with text in `split`."""
+    return {name: corpus.count(split, name) for name in corpus.names(split)}
 
 
 def _write_stores(
     corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer, folder: Path, processes: int
 ) -> None:
-    """Write a store for each side of each source and split to `<folder>/<split>`."""
+    """Write each stored split to `<folder>/<split>`."""
     source_side, target_side = corpus.sides
     encoder = partial(
         BlockEncoder,
@@ -108,31 +108,24 @@ def _write_stores(
     )
     with contextlib.closing(map_in_order(encoder, _blocks(corpus), processes)) as encoded_blocks:
         for split in STORED_SPLITS:
-            for name in corpus.names(split):
-                pairs = corpus.count(split, name)
-                source_writer = TokenWriter(folder / split / f"{name}.{source_side}", subword.source.vocabulary_size)
-                target_writer = TokenWriter(folder / split / f"{name}.{target_side}", subword.target.vocabulary_size)
-                bar: tqdm[object] = progress_bar(description=f"encoding {split} {name}", total=pairs, unit="pairs")
-                with source_writer, target_writer, bar:
-                    _write_source(encoded_blocks, pairs, source_writer, target_writer, bar)
+            source_writer = TokenWriter(folder / split, source_side, subword.source.vocabulary_size)
+            target_writer = TokenWriter(folder / split, target_side, subword.target.vocabulary_size)
+            pairs = sum(_pairs(corpus, split).values())
+            bar: tqdm[object] = progress_bar(description=f"encoding {split}", total=pairs, unit="pairs")
+            with source_writer, target_writer, bar:
+                encoded_pairs = 0
+                while encoded_pairs < pairs:
+                    block = next(encoded_blocks)
+                    source_writer.append(block.source)
+                    target_writer.append(block.target)
+                    encoded_pairs += len(block.source.lengths)
+                    bar.update(len(block.source.lengths))
 
-
-def _write_source(
-    encoded_blocks: Iterator[EncodedBlock],
-    pairs: int,
-    source_writer: TokenWriter,
-    target_writer: TokenWriter,
-    bar: "tqdm[object]",
-) -> None:
-    """Write the next `pairs` pairs of `encoded_blocks`, those of one source; a block never has pairs of two."""
-    encoded_pairs = 0
-    while encoded_pairs < pairs:
-        block = next(encoded_blocks, None)
-        assert block is not None, "every source has as many pairs as the corpus says"
-        source_writer.append(block.source)
-        target_writer.append(block.target)
-        encoded_pairs += len(block.source.lengths)
-        bar.update(len(block.source.lengths))
+    # Augmentation reads the text of any training pair.
+    for name in corpus.names("train"):
+        for side in corpus.sides:
+            file_name = f"{name}.{side}"
+            write_line_starts(corpus.directory / "train" / file_name, folder / "train" / file_name)
 
 
 def _blocks(corpus: PreparedCorpus) -> Iterator[PairBlock]:

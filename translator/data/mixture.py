@@ -7,14 +7,12 @@ et al. 2019, multilingual BERT; Arivazhagan et al. 2019 §4.2 for translation). 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from translator.data.mapped_numbers import PairNumbers, unnamed_numbers
-
-Numbers = NDArray[np.int64]
+from translator.core.batch import Numbers
 
 
 @dataclass(frozen=True)
@@ -83,10 +81,20 @@ def _draw_counts(shares: NDArray[np.float64], pairs: Numbers) -> Numbers:
     return counts
 
 
-def epoch_draws(
-    usable: Sequence[PairNumbers], draw_counts: Sequence[int], seed: int, epoch: int, folder: Path
-) -> PairNumbers:
-    """Return the pair numbers of one epoch in ascending order; a pair drawn twice occurs twice.
+class Drawn(NamedTuple):
+    """Pairs that an epoch draws."""
+
+    epoch: int  # from 0
+    pairs: Numbers  # (N,) numbers in the split
+    repetitions: NDArray[np.int32]  # (N,) how often the epoch has drawn each pair before
+
+    def at(self, places: Numbers) -> "Drawn":
+        """Return those at `places`."""
+        return Drawn(self.epoch, self.pairs[places], self.repetitions[places])
+
+
+def epoch_draws(usable: Sequence[Numbers], draw_counts: Sequence[int], seed: int, epoch: int) -> Drawn:
+    """Return the pairs of one epoch in ascending order; a pair drawn twice occurs twice.
 
     The draws depend only on seed and epoch. After any number of epochs, the counts of a source's pairs differ by at
     most one.
@@ -96,24 +104,18 @@ def epoch_draws(
         draw_counts: how many pairs of each source an epoch takes.
         seed: `run.seed`.
         epoch: number of the epoch, from 0.
-        folder: holds files without a name, to which the result is mapped.
-
-    Raises StorageError: the disk is full, or the folder is not writable.
     """
+    parts = [np.zeros(0, np.int64)]
+    for source, (numbers, count) in enumerate(zip(usable, draw_counts, strict=True)):
+        if count > 0:
+            parts += _source_draws(numbers, count, seed, source, epoch)
+    pairs = np.sort(np.concatenate(parts))
+    first_places = np.searchsorted(pairs, pairs)  # of equal pairs
+    repetitions = (np.arange(len(pairs)) - first_places).astype(np.int32)
+    return Drawn(epoch=epoch, pairs=pairs, repetitions=repetitions)
 
-    def parts() -> Iterator[PairNumbers]:
-        for source, (numbers, count) in enumerate(zip(usable, draw_counts, strict=True)):
-            if count > 0:
-                yield from _source_draws(numbers, count, seed, source, epoch, folder)
 
-    draws = unnamed_numbers(parts(), folder)
-    draws.sort()
-    return draws
-
-
-def _source_draws(
-    numbers: PairNumbers, count: int, seed: int, source: int, epoch: int, folder: Path
-) -> Iterator[PairNumbers]:
+def _source_draws(numbers: Numbers, count: int, seed: int, source: int, epoch: int) -> Iterator[Numbers]:
     """Yield the draws of one source in one epoch, in parts.
 
     All draws of a source, over all epochs, are one endless sequence: shuffle 0 of its pairs, then shuffle 1, and so on.
@@ -133,9 +135,7 @@ def _source_draws(
             continue
         seeds = np.random.SeedSequence(seed, spawn_key=(source, shuffle))
         generator = np.random.Generator(np.random.PCG64(seeds))
-        shuffled_numbers = unnamed_numbers([numbers], folder)
-        generator.shuffle(shuffled_numbers)
-        yield shuffled_numbers[part_start:part_end]
+        yield generator.permutation(numbers)[part_start:part_end]
 
 
 def epoch_generator(seed: int, epoch: int) -> np.random.Generator:

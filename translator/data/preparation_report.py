@@ -7,21 +7,22 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 import translator
 from translator.config import Config
 from translator.config.corpus_section import Language
+from translator.core import UNK
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.preparation_counts import MEANINGS, CorpusReport, SourceReport
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.split import SPLITS, Split
-from translator.data.mapped_numbers import ranges
 from translator.data.mixture import MixtureRow
 from translator.data.token_store import PairStore
 from translator.run.logging import LOGGER
 from translator.run.pages import render_page
 from translator.run.storage import write_json, write_text
 from translator.run.text import text_table
-from translator.special_tokens import UNK
 from translator.subword import SubwordModel, SubwordPair
 from translator.subword.training import draw_lines
 
@@ -53,23 +54,17 @@ class LengthReport:
 
 def measure_lengths(split: str, store: PairStore, limit: int) -> Iterator[LengthReport]:
     """Yield the report of each source in `store`; pairs with a side of more than `limit` tokens are over-long."""
-    for name, (start, end) in zip(store.names, itertools.pairwise(store.starts.tolist()), strict=True):
-        usable = longest = source_tokens = target_tokens = 0
-        for numbers in ranges(end - start, first=start):
-            lengths = store.lengths(numbers)
-            fits = lengths.longer_side <= limit
-            usable += int(fits.sum())
-            longest = max(longest, int(lengths.longer_side.max()))
-            source_tokens += int(lengths.source[fits].sum())
-            target_tokens += int(lengths.target[fits].sum())
+    for name, (start, end) in zip(store.pairs, itertools.pairwise(store.starts.tolist()), strict=True):
+        lengths = store.lengths(np.arange(start, end))
+        fits = lengths.longer_side <= limit
         yield LengthReport(
             split=split,
             name=name,
             pairs=end - start,
-            over_long=end - start - usable,
-            longest=longest,
-            source_tokens=source_tokens,
-            target_tokens=target_tokens,
+            over_long=end - start - int(fits.sum()),
+            longest=int(lengths.longer_side.max()),
+            source_tokens=int(lengths.source[fits].sum()),
+            target_tokens=int(lengths.target[fits].sum()),
         )
 
 

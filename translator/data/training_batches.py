@@ -1,15 +1,13 @@
 """The batches of training: a pure function of seed, epoch and row, the same for any number of ranks.
 
-How an epoch is made:
-
-1. Draw pairs from each source, by its weight.
-2. With augmentation or subword sampling, write a text of the drawn pairs with changes of its own.
-3. Plan rows: put the pairs, in random order, into rows of L positions.
-4. Cut the rows into batches of R, and collate those of this rank.
+1. Draw the pairs of an epoch from each source, by its weight.
+2. Plan its rows: put the pairs, in random order, into rows of L positions, by the exact lengths of their texts.
+3. Cut the rows into batches of R, and collate those of this rank, with the text that the epoch gives each pair.
 
 Properties: every batch has one shape; a run resumes exactly from an epoch and a row; ranks share each batch, so their
-number does not change the training. The price is disk space for the plan of an epoch, and for its text if it changes.
-The next epoch is made while this one is read, by one rank of a machine for all of them.
+number does not change the training. The price is that changed text is encoded twice: once for the plan, which needs
+its length, and once for its batch. The next epoch is planned in a process of its own while this one trains. For a GPU,
+other processes make the batches ahead.
 
 R rows of a batch, L positions of a row, N pairs
 """
@@ -18,82 +16,89 @@ import contextlib
 import functools
 import itertools
 import math
-import tempfile
-from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Final, NamedTuple
+import signal
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-import torch
+from numpy.typing import NDArray
+from torch.utils.data import DataLoader, Dataset
 
-from translator.corpus.prepared_corpus import Side
-from translator.data.batch import Batch, DataPosition, Numbers, StepBatches, collate
-from translator.data.epoch_sampling import EpochDraws, EpochSampler, sampled_epochs
-from translator.data.feeding import Check, from_another_process, read_ahead
-from translator.data.machine_folder import MachineFolder
-from translator.data.mapped_numbers import (
-    PairNumbers,
-    blocks_of,
-    open_numbers,
-    ranges,
-    unnamed_numbers,
-    write_numbers,
-)
-from translator.data.mixture import epoch_draws, epoch_generator
-from translator.data.packing import RowBlock, RowPlan, plan_rows
-from translator.data.token_store import PairStore
+from translator.core.batch import Batch, DataPosition, Numbers, StepBatches, collate
+from translator.core.packing import RowPlan, plan_rows
+from translator.data.epoch_text import EpochText
+from translator.data.mixture import Drawn, epoch_draws, epoch_generator
+from translator.data.token_store import PairLengths, PairStore
 from translator.errors import CheckpointError
-from translator.run.work_folders import work_folder
+from translator.run.signals import STOP_SIGNALS
+from translator.run.workers import WorkerPool, available_cores, map_in_order, result_of
 
-PLAN_VERSION: Final = 1
-"""Raised when the same text, settings and seed give other batches: other draws, other rows, or another order."""
-EPOCH_FOLDER: Final = "epoch"
-"""Names the work folder for the files of the epochs, in the folder of prepared data."""
-_DRAWS_FILE: Final = "draws"
-GPU_DEPTH: Final = 8  # updates made ahead for a GPU; two cover delays of 60 ms only
-
-
-class Epoch(NamedTuple):
-    """The text of an epoch and its division into rows."""
-
-    number: int  # from 0
-    text: PairStore
-    plan: RowPlan  # its pair numbers are those of `text`
-    split_numbers: PairNumbers | None
-    """(pairs of `text`,) the number in the split of each pair of `text`; None if `text` is the split itself."""
-
-    def numbers_in_split(self, numbers: Numbers) -> Numbers:
-        """Return the numbers in the split of the pairs `numbers` of `text`."""
-        if self.split_numbers is None:
-            return numbers
-        return self.split_numbers[numbers].astype(np.int64)
+BATCHES_AHEAD: Final = 8  # that each process makes for a GPU
+_MOST_WORKERS: Final = 8  # processes that make batches for a GPU
+_PAIRS_AT_ONCE: Final = 4096  # changed and encoded for a plan by one process
+_BLOCKS_WORTH_PROCESSES: Final = 4  # fewer are encoded faster than a process starts
+_WORTH_A_PROCESS: Final = 20_000  # pairs of an epoch with changed texts, whose next plan is made ahead
+_NICENESS: Final = 5  # lowers the priority of planning during training, without starving it
 
 
-class SharedBatch(NamedTuple):
+class EpochPlan(NamedTuple):
+    """The pairs of an epoch and its division into rows."""
+
+    drawn: Drawn  # (N,)
+    rows: RowPlan  # its numbers are places in `drawn`
+    source_lengths: NDArray[np.int32]  # (N,) tokens of each source sentence, EOS included
+    target_lengths: NDArray[np.int32]  # (N,)
+
+
+class BatchRows(NamedTuple):
+    """The pairs of one rank's rows of a batch; all that a process needs to make it."""
+
+    drawn: Drawn  # (N,)
+    pair_counts: Numbers  # (R,) number of pairs in each row; 0 for an empty row
+
+
+class PlannedBatch(NamedTuple):
     """A batch of which each rank has some rows."""
 
-    rows_of_rank: Batch
+    rows_of_rank: BatchRows
     source_tokens: int  # of all ranks
     target_tokens: int
     position: DataPosition  # of the next batch
 
 
+class BatchMaker(Dataset[Batch]):
+    """Makes batches, in any process: a pure function of their rows."""
+
+    def __init__(self, text: EpochText, row_length: int) -> None:
+        self._text = text
+        self._row_length = row_length
+
+    def __getitem__(self, rows: BatchRows) -> Batch:
+        """Return the batch of `rows`."""
+        ids = self._text.ids(rows.drawn)
+        return collate(
+            source_ids=ids.source,
+            target_ids=ids.target,
+            source_lengths=ids.lengths.source,
+            target_lengths=ids.lengths.target,
+            pairs=rows.drawn.pairs,
+            pair_counts=rows.pair_counts,
+            row_length=self._row_length,
+        )
+
+
 @dataclass(frozen=True)
 class TrainingBatches:
-    """All that decides the batches of training; picklable, so that another process can make them."""
+    """All that decides the batches of training."""
 
-    token_folder: Path  # the stores of the training split
-    sources: tuple[str, ...]  # names of the corpus sources, in order
-    sides: tuple[Side, Side]
+    text: EpochText
     row_length: int  # L, `batching.max_length`; longer pairs are left out
     rows: int  # R
     drawn: tuple[int, ...]  # pairs of each source in an epoch
     seed: int
-    sampler: EpochSampler | None  # None: every epoch reads the stored ids
-    prepared_directory: Path  # for the files of the epochs
-    processes: int  # of a machine, that sample the first epoch, for which training waits
-    processes_ahead: int = 2  # that sample the next epoch during training
+    processes: int  # that encode changed text for the first plan, for which training waits
 
     def steps(
         self,
@@ -101,8 +106,8 @@ class TrainingBatches:
         accumulation: int,
         rank: int = 0,
         world_size: int = 1,
-        machine: MachineFolder | None = None,
-        check: Check = lambda: None,
+        *,
+        on_gpu: bool = False,
     ) -> Generator[StepBatches, None, None]:
         """Yield the batches of `rank` for each update from `position`, endlessly; close the iterator after use.
 
@@ -113,217 +118,149 @@ class TrainingBatches:
             position: where the first batch begins: an epoch and a row.
             accumulation: batches of an update, the same for any number of ranks; they may extend into the next epoch.
             world_size: ranks that share each batch; each takes an equal number of its rows.
-            machine: where the ranks of this machine share the files of the epochs; None: this one makes its own.
-            check: called while the next epoch is not ready.
+            on_gpu: whether other processes make the batches, in page-locked memory.
         """
         assert accumulation >= 1
         assert 0 <= rank < world_size
-        with contextlib.closing(self._batches(position, rank, world_size, machine, check)) as batches:
+        in_the_making: deque[PlannedBatch] = deque()
+
+        def rows_to_make() -> Iterator[BatchRows]:
+            for planned in planned_batches:
+                in_the_making.append(planned)
+                yield planned.rows_of_rank
+
+        with contextlib.closing(self._planned_batches(position, rank, world_size)) as planned_batches:
+            batches = iter(self._loader(rows_to_make(), on_gpu))
             while True:
-                micro_batches = list(itertools.islice(batches, accumulation))
+                micro_batches = []
+                shares = []
+                for batch in itertools.islice(batches, accumulation):
+                    micro_batches.append(batch)
+                    shares.append(in_the_making.popleft())
                 yield StepBatches(
-                    batches=tuple(batch.rows_of_rank for batch in micro_batches),
-                    target_tokens=sum(batch.target_tokens for batch in micro_batches),
-                    source_tokens=sum(batch.source_tokens for batch in micro_batches),
-                    positions=world_size * sum(batch.rows_of_rank.positions for batch in micro_batches),
-                    position=micro_batches[-1].position,
+                    batches=tuple(micro_batches),
+                    target_tokens=sum(share.target_tokens for share in shares),
+                    source_tokens=sum(share.source_tokens for share in shares),
+                    positions=world_size * sum(batch.positions for batch in micro_batches),
+                    position=shares[-1].position,
                 )
 
-    def pinned_steps(
-        self,
-        position: DataPosition,
-        accumulation: int,
-        rank: int = 0,
-        world_size: int = 1,
-        machine: MachineFolder | None = None,
-        check: Check = lambda: None,
-    ) -> Generator[StepBatches, None, None]:
-        """Yield the batches of `steps` in page-locked memory, for a GPU; arguments as in `steps`.
+    def _loader(self, rows: Iterator[BatchRows], on_gpu: bool) -> Iterable[Batch]:
+        """Return the batches of `rows`, made here, or ahead by other processes for a GPU."""
+        maker = BatchMaker(self.text, self.row_length)
+        settings: dict[str, Any] = {}
+        if on_gpu:
+            settings = {
+                "num_workers": min(_MOST_WORKERS, max(1, available_cores() - 1)),
+                "prefetch_factor": BATCHES_AHEAD,
+                "multiprocessing_context": "spawn",
+                "worker_init_fn": _ignore_stop_signals,
+                "pin_memory": True,
+            }
+        # Without a `batch_size`, an entry of the sampler gives a whole batch, and nothing collates it once more.
+        return DataLoader(maker, batch_size=None, sampler=rows, collate_fn=_unchanged, **settings)
 
-        Another process makes the batches; a thread here receives and pins them.
-        """
-        # While the GPUs train, all cores may sample the next epoch.
-        batches = replace(self, processes_ahead=self.processes)
-        produce = functools.partial(batches.steps, position, accumulation, rank, world_size, machine)
-
-        def received(check_wanted: Check) -> Generator[StepBatches, None, None]:
-            return _pinned(from_another_process(produce, check_wanted))
-
-        return read_ahead(received, check, depth=GPU_DEPTH)
-
-    def _batches(
-        self,
-        position: DataPosition,
-        rank: int,
-        world_size: int,
-        machine: MachineFolder | None,
-        check: Check,
-    ) -> Generator[SharedBatch, None, None]:
+    def _planned_batches(
+        self, position: DataPosition, rank: int, world_size: int
+    ) -> Generator[PlannedBatch, None, None]:
         """Yield each batch from `position` on, with the rows of `rank`."""
         row = position.row
-        with contextlib.ExitStack() as stack:
-            if machine is None:
-                machine = MachineFolder(stack.enter_context(work_folder(self.prepared_directory / EPOCH_FOLDER)))
-            # A thread of this process samples and plans the next epoch, or waits for it, while this one is read.
-            epochs = read_ahead(functools.partial(self._epochs, position.epoch, machine), check, depth=1)
-            stack.enter_context(contextlib.closing(epochs))
-            for epoch in epochs:
-                if row >= len(epoch.plan):
+        with contextlib.closing(self._plans(position.epoch)) as plans:
+            for plan in plans:
+                row_count = len(plan.rows)
+                if row >= row_count:
                     raise CheckpointError(
-                        f"the run would resume at row {row} of epoch {epoch.number}, which has {len(epoch.plan)} rows: "
+                        f"the run would resume at row {row} of epoch {plan.drawn.epoch}, which has {row_count} rows: "
                         "the newest checkpoint is damaged; delete its folder to resume from the one before it"
                     )
-                while row < len(epoch.plan):
-                    yield self._batch(epoch, row, rank, world_size)
-                    row += self.rows
+                while row < row_count:
+                    end = min(row + self.rows, row_count)
+                    yield self._planned_batch(plan, row, end, rank, world_size)
+                    row = end
                 row = 0
 
-    def _batch(self, epoch: Epoch, begin: int, rank: int, world_size: int) -> SharedBatch:
-        """Return the batch that begins at row `begin` of `epoch`, with the rows of `rank`."""
-        end = min(begin + self.rows, len(epoch.plan))
+    def _planned_batch(self, plan: EpochPlan, begin: int, end: int, rank: int, world_size: int) -> PlannedBatch:
+        """Return the batch of the rows `begin` to `end` of `plan`, exclusive, with those of `rank`."""
         # Each rank takes equally many consecutive rows; rows beyond `end` are empty.
         rows_of_rank = math.ceil(self.rows / world_size)
         begin_of_rank = min(begin + rank * rows_of_rank, end)
         end_of_rank = min(begin_of_rank + rows_of_rank, end)
-        share = collate_planned(
-            epoch.text,
-            epoch.plan,
-            begin_of_rank,
-            end_of_rank,
-            rows=rows_of_rank,
-            row_length=self.row_length,
-        )
-        lengths = epoch.text.lengths(epoch.plan.pairs_of(begin, end))  # of all ranks
-        next_position = DataPosition(epoch.number, end)
-        if end == len(epoch.plan):
-            next_position = DataPosition(epoch.number + 1, 0)
-        return SharedBatch(
-            rows_of_rank=replace(share, pairs=epoch.numbers_in_split(share.pairs)),
-            source_tokens=int(lengths.source.sum()),
-            target_tokens=int(lengths.target.sum()),
-            position=next_position,
+        pair_counts = np.zeros(rows_of_rank, np.int64)
+        pair_counts[: end_of_rank - begin_of_rank] = plan.rows.pair_counts(begin_of_rank, end_of_rank)
+        places = plan.rows.pairs_of(begin, end)  # of all ranks
+        is_last = end == len(plan.rows)
+        epoch = plan.drawn.epoch
+        return PlannedBatch(
+            rows_of_rank=BatchRows(plan.drawn.at(plan.rows.pairs_of(begin_of_rank, end_of_rank)), pair_counts),
+            source_tokens=int(plan.source_lengths[places].sum()),
+            target_tokens=int(plan.target_lengths[places].sum()),
+            position=DataPosition(epoch + 1, 0) if is_last else DataPosition(epoch, end),
         )
 
-    def _epochs(self, first: int, machine: MachineFolder, check: Check) -> Generator[Epoch, None, None]:
-        """Yield epoch `first` and all later ones; one rank of a machine makes their files, and all map them."""
-        # The preparation has verified the stores.
-        split = PairStore.open(self.token_folder, self.sources, self.sides, verify=False)
-        with contextlib.closing(self._made_epochs(split, first, machine.path, check)) as made_folders:
-            for number in itertools.count(first):
-                folder = machine.path / f"epoch-{number}"
-                if machine.is_maker:
-                    next(made_folders).rename(folder)
-                machine.wait_for(folder, check)
-                epoch = self._mapped(split, number, folder)
-                machine.release(folder)
-                yield epoch
+    # --- the plans ---
 
-    def _made_epochs(self, split: PairStore, first: int, parent: Path, check: Check) -> Generator[Path, None, None]:
-        """Yield a new folder in `parent` for epoch `first` and each later one, with its rows and its sampled text."""
-        usable = usable_by_source(split, self.row_length, parent)
+    def _plans(self, first: int) -> Generator[EpochPlan, None, None]:
+        """Yield the plan of epoch `first` and of all later ones; each is made ahead, while the one before is read."""
+        # Reading stored lengths takes a second or two for a million pairs, and few changed texts not even that.
+        if not self.text.changes or sum(self.drawn) < _WORTH_A_PROCESS:
+            yield from map(self.plan, itertools.count(first))
+        plan = self.plan(first, self.processes)
+        with contextlib.closing(WorkerPool(functools.partial(_planner, self), 1, _NICENESS)) as pool:
+            for epoch in itertools.count(first + 1):
+                next_plan = pool.submit(epoch)
+                yield plan
+                plan = result_of(next_plan)
 
-        @functools.lru_cache(maxsize=2)  # the sampler asks for an epoch before the rows of the last one are planned
-        def draws_of(epoch: int) -> EpochDraws:
-            numbers = epoch_draws(usable, self.drawn, self.seed, epoch, parent)
-            return EpochDraws(names=tuple(split.names), starts=split.starts, numbers=numbers)
+    def plan(self, epoch: int, processes: int = 1) -> EpochPlan:
+        """Return the plan of `epoch`, whose changed texts are encoded by `processes` if there are many."""
+        # 1. The pairs that the epoch draws, and their stored lengths.
+        usable = usable_by_source(self.text.store, self.row_length)
+        drawn = epoch_draws(usable, self.drawn, self.seed, epoch)
+        lengths = self.text.store.lengths(drawn.pairs)
+        source_lengths = lengths.source.astype(np.int32)
+        target_lengths = lengths.target.astype(np.int32)
 
-        for number, folder in enumerate(self._text_folders(draws_of, first, parent, check), start=first):
-            draws = draws_of(number).numbers
-            if self.sampler is None:
-                text = split
-                numbers = unnamed_numbers(blocks_of(draws), parent)
-            else:
-                # The sampled text has a pair for each draw, in the same order.
-                write_numbers(folder / _DRAWS_FILE, blocks_of(draws))
-                text = PairStore.open(folder, self.sources, self.sides)
-                numbers = unnamed_numbers(ranges(len(draws)), parent)
-            generator = epoch_generator(self.seed, number)
-            blocks = plan_rows(numbers, text.lengths, self.row_length, generator)
-            RowPlan.write(folder, _checked(blocks, check))
-            yield folder
+        # 2. The lengths of those that the epoch changes.
+        if self.text.changes:
+            changed = np.flatnonzero(self.text.is_changed(drawn))
+            blocks = [changed[begin : begin + _PAIRS_AT_ONCE] for begin in range(0, len(changed), _PAIRS_AT_ONCE)]
+            drawn_blocks = [drawn.at(block) for block in blocks]
+            encoder = functools.partial(_length_encoder, self.text)
+            if len(blocks) < _BLOCKS_WORTH_PROCESSES:
+                processes = 1
+            encoded = map_in_order(encoder, drawn_blocks, processes)
+            with contextlib.closing(encoded):
+                for block, changed_lengths in zip(blocks, encoded, strict=True):
+                    source_lengths[block] = changed_lengths.source
+                    target_lengths[block] = changed_lengths.target
 
-    def _text_folders(
-        self, draws_of: Callable[[int], EpochDraws], first: int, parent: Path, check: Check
-    ) -> Iterator[Path]:
-        """Yield a new folder in `parent` for each epoch, empty if every epoch reads the stored ids of the split."""
-        if self.sampler is not None:
-            yield from sampled_epochs(
-                self.sampler,
-                draws_of,
-                first,
-                parent,
-                processes=self.processes,
-                processes_ahead=self.processes_ahead,
-                check=check,
-            )
-        while True:
-            yield Path(tempfile.mkdtemp(dir=parent))
-
-    def _mapped(self, split: PairStore, number: int, folder: Path) -> Epoch:
-        """Return epoch `number`, whose files in `folder` a rank of this machine has just made."""
-        plan = RowPlan.open(folder)
-        if self.sampler is None:
-            return Epoch(number=number, text=split, plan=plan, split_numbers=None)
-        return Epoch(
-            number=number,
-            text=PairStore.open(folder, self.sources, self.sides, verify=False),
-            plan=plan,
-            split_numbers=open_numbers(folder / _DRAWS_FILE),
-        )
+        # 3. The rows.
+        rows = plan_rows(source_lengths, target_lengths, self.row_length, epoch_generator(self.seed, epoch))
+        return EpochPlan(drawn, rows, source_lengths, target_lengths)
 
 
-def usable_numbers(split: PairStore, row_length: int) -> Iterator[PairNumbers]:
-    """Yield, in blocks, the numbers of the pairs of `split` that fit into a row of `row_length` positions."""
-    for numbers in ranges(len(split)):
-        yield numbers[split.lengths(numbers).longer_side <= row_length]
+def usable_by_source(split: PairStore, row_length: int) -> list[Numbers]:
+    """Return, for each source of `split`, the numbers of the pairs that fit into a row of `row_length` positions."""
+    numbers = np.arange(len(split))
+    usable = numbers[split.lengths(numbers).longer_side <= row_length]
+    return np.split(usable, np.searchsorted(usable, split.starts[1:-1]))
 
 
-def usable_by_source(split: PairStore, row_length: int, folder: Path) -> list[PairNumbers]:
-    """Return the numbers of `usable_numbers` for each source, mapped from a file without a name in `folder`."""
-    usable = unnamed_numbers(usable_numbers(split, row_length), folder)
-    # Numbers of the same type: else `searchsorted` would copy the whole array.
-    starts = split.starts[1:-1].astype(usable.dtype)
-    return np.split(usable, np.searchsorted(usable, starts))
+def _planner(batches: TrainingBatches) -> Callable[[int], EpochPlan]:
+    """Return the function that plans an epoch, for a process that keeps the files of `batches` open."""
+    return batches.plan
 
 
-def collate_planned(
-    text: PairStore,
-    plan: RowPlan,
-    begin: int,
-    end: int,
-    *,
-    rows: int,
-    row_length: int,
-) -> Batch:
-    """Return the rows `begin` to `end`, exclusive, of `plan`; empty rows follow, up to `rows` in all."""
-    numbers = plan.pairs_of(begin, end)
-    source_ids, target_ids = text.flat(numbers)
-    lengths = text.lengths(numbers)
-    pair_counts = np.zeros(rows, np.int64)
-    pair_counts[: end - begin] = plan.pair_counts(begin, end)
-    return collate(
-        source_ids=source_ids,
-        target_ids=target_ids,
-        source_lengths=lengths.source,
-        target_lengths=lengths.target,
-        pairs=numbers,
-        pair_counts=pair_counts,
-        row_length=row_length,
-    )
+def _length_encoder(text: EpochText) -> Callable[[Drawn], PairLengths]:
+    """Return the function that measures changed pairs, for a process that keeps the files of `text` open."""
+    return text.changed_lengths
 
 
-def _checked(blocks: Iterator[RowBlock], check: Check) -> Iterator[RowBlock]:
-    """Yield the `blocks`; `check` is called after each and may raise to stop."""
-    for block in blocks:
-        check()
-        yield block
+def _ignore_stop_signals(_: int) -> None:
+    """Leave it to the training process what a signal means: a terminal sends it to all."""
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
 
 
-def _pinned(steps: Generator[StepBatches, None, None]) -> Generator[StepBatches, None, None]:
-    """Yield each step with its batches in page-locked memory, where there is a GPU."""
-    with contextlib.closing(steps):
-        for step in steps:
-            batches = step.batches
-            if torch.cuda.is_available():  # not in a test of this path on a CPU
-                batches = tuple(batch.pin_memory() for batch in batches)
-            yield replace(step, batches=batches)
+def _unchanged(batch: Any) -> Any:
+    return batch

@@ -9,6 +9,7 @@ import torch
 from translator.checkpoint.files import load_model, write_checkpoint
 from translator.checkpoint.state import MODEL_FILE, pin_checkpoint, step_folder
 from translator.config import Config, ModelConfig, resolved_yaml
+from translator.core.transformer import Transformer
 from translator.corpus.normalizer_file import rules_of_run
 from translator.corpus.normalizer_rules import NormalizerRules
 from translator.errors import InputError, RunError, StorageError
@@ -18,7 +19,6 @@ from translator.export.model_card import model_card
 from translator.inference.ctranslate2_writer import write_ctranslate2
 from translator.inference.exported import CARD_FILE, ExportIndex, is_export, read_index, write_index
 from translator.inference.run_subword import load_subword
-from translator.model import Transformer
 from translator.run.folder import MARK, RunFolder
 from translator.run.storage import storage_errors, write_text
 from translator.run.work_folders import new_folder

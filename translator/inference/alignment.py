@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from translator.special_tokens import EOS, SPECIAL_TOKENS
+from translator.core import EOS, SPECIAL_TOKENS
 from translator.subword import SubwordModel, SubwordPair
 
 WORD_MARK: Final = "▁"  # SentencePiece's mark before the first piece of a word

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from translator.core import EOS
+from translator.core.hypothesis import Hypothesis
 from translator.inference.alignment import Alignment, AttentionMap, align_words
 from translator.inference.searcher import Searcher
 from translator.inference.segments import Segment
-from translator.search.hypothesis import Hypothesis
-from translator.special_tokens import EOS
 from translator.subword import SubwordPair
 
 

@@ -14,14 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from translator.config import SearchConfig
+from translator.core import EOS, PAD, SOS, SPECIAL_TOKENS
+from translator.core.hypothesis import Hypothesis, Rows, length_penalty
 from translator.errors import ConfigError, InputError
 from translator.inference.ctranslate2_library import is_gpu_error, library_errors, require
 from translator.inference.searcher import Check, Searcher
 from translator.run.workers import available_cores
-from translator.search.hypothesis import Hypothesis, Rows, check_count
-from translator.search.length_penalty import length_penalty
-from translator.search.output_lengths import OutputLimits, output_limits
-from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS
+from translator.search.output_lengths import OutputLimits, check_count, output_limits
 from translator.subword import SubwordModel, SubwordPair
 
 SPELLING: Final = {token: spelling for spelling, token in SPECIAL_TOKENS}
@@ -303,7 +302,7 @@ class Ctranslate2Searcher(Searcher):
         return Hypothesis(
             tokens=tokens,
             score=total,
-            normalized_score=total / length_penalty(len(tokens) + finished, config),
+            normalized_score=total / length_penalty(len(tokens) + finished, config.settings),
             finished=finished,
         )
 
@@ -322,7 +321,7 @@ class Ctranslate2Searcher(Searcher):
             # A hypothesis that was cut off has no EOS, and no score for one.
             length = len(hypothesis.tokens) + hypothesis.finished
             token_scores = result.log_probs[:length]
-            scored.append(Hypothesis.from_tokens(hypothesis.tokens, token_scores, hypothesis.finished, config))
+            scored.append(Hypothesis.from_tokens(hypothesis.tokens, token_scores, hypothesis.finished, config.settings))
         return scored
 
 
@@ -351,7 +350,7 @@ def _candidates(
         return ranked
     last = ranked[count - 1]
     length = len(last.tokens) + last.finished
-    lowest = last.normalized_score - length * largest_excess / length_penalty(length, config)
+    lowest = last.normalized_score - length * largest_excess / length_penalty(length, config.settings)
     return ranked[:count] + [hypothesis for hypothesis in ranked[count:] if hypothesis.normalized_score >= lowest]
 
 

@@ -17,7 +17,6 @@ from translator.config.keys import DEVICE, DEVICE_NAMES
 from translator.errors import ConfigError, InputError, RunError
 from translator.run.installing import install_command
 from translator.run.logging import warn_once
-from translator.run.nvidia_driver import warn_without_driver
 
 _CUBLAS: Final = "libcublas.so.12"
 _CUBLAS_PACKAGE: Final = "nvidia-cublas-cu12"
@@ -61,8 +60,6 @@ def choose_ctranslate2_device(name: str, *, must_be_gpu: bool) -> str:
         if is_demanded:
             visible = f"only {gpus} CUDA GPUs (from 0)" if gpus > 0 else "no CUDA GPU"
             raise ConfigError(f"the device is `{name}`, but ctranslate2 finds {visible} here; use {_OTHER_WAYS}")
-        if gpus == 0:
-            warn_without_driver()
         return "cpu"
 
     # 2. There is one, on which CTranslate2 computes with cuBLAS.

@@ -10,13 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from translator.config import ModelConfig
+from translator.core import EOS, SOS, UNK
+from translator.core.transformer import Embedding, Transformer
 from translator.errors import InputError
 from translator.inference.ctranslate2 import SPELLING, spellings
 from translator.inference.ctranslate2_library import require
-from translator.model import Transformer
-from translator.model.embedding import Embedding
 from translator.run.installing import install_command
-from translator.special_tokens import EOS, SOS, UNK
 from translator.subword import SubwordPair
 
 

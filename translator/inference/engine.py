@@ -23,7 +23,6 @@ from translator.inference.run_subword import load_subword
 from translator.inference.searcher import Searcher
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
-from translator.run.nvidia_driver import warn_without_driver
 from translator.subword import SubwordPair
 
 ENGINES: Final = ("auto", "torch", "ctranslate2")
@@ -137,7 +136,7 @@ def _with_torch(request: _Request, device: str) -> LoadedModel:
     from translator.inference.torch_searcher import load_searcher
 
     config = request.configs[0]
-    searcher = load_searcher(request.checkpoints, config.training, request.search, device)
+    searcher = load_searcher(request.checkpoints, request.search, device)
     # The models of an ensemble average their probabilities, so an id must mean the same piece in all of them.
     subwords = []
     for run, checkpoint in zip(request.runs, request.checkpoints, strict=True):
@@ -213,7 +212,7 @@ def _for_attention(checkpoint: PinnedCheckpoint, config: Config, search: SearchC
 
     # Maps are for looking at, and few: precision matters more than speed.
     exact = search.model_copy(update={"precision": "float32"})
-    return load_searcher([checkpoint], config.training, exact, "cpu")
+    return load_searcher([checkpoint], exact, "cpu")
 
 
 def _choose_device(name: str, *, must_exist: bool) -> str:
@@ -222,12 +221,11 @@ def _choose_device(name: str, *, must_exist: bool) -> str:
     if name == "cpu":
         return "cpu"
     if not must_exist and not _may_have_gpu():
-        warn_without_driver()
         return "cpu"
     import torch
 
-    from translator.model.device import choose_device
-    from translator.model.gpu_support import caution_about_gpu
+    from translator.speed.device import choose_device
+    from translator.speed.gpu_support import caution_about_gpu
 
     try:
         device = choose_device(name)

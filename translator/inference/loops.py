@@ -4,9 +4,9 @@ import math
 from typing import Final
 
 from translator.config import SearchConfig
+from translator.core.hypothesis import Hypothesis, Rows
 from translator.errors import CheckpointError
 from translator.inference.searcher import Check, Searcher
-from translator.search.hypothesis import Hypothesis, Rows
 from translator.search.loop_detection import looping_words, repeats_itself
 from translator.subword import SubwordPair
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from translator.config import SearchConfig
+from translator.core.hypothesis import length_penalty
 from translator.inference.searcher import Searcher
 from translator.inference.translation import Translation
-from translator.search.length_penalty import length_penalty
 from translator.search.output_lengths import output_limits
 
 
@@ -54,7 +54,7 @@ def score_batch(
         scored_translation = replace(
             translation,
             score=hypothesis.score,
-            normalized_score=hypothesis.score / length_penalty(translation.tokens, search),
+            normalized_score=hypothesis.score / length_penalty(translation.tokens, search.settings),
             finished=translation.tokens <= limit,
         )
         scored.append(scored_translation)

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from translator.config import SearchConfig
+from translator.core.hypothesis import Hypothesis, Rows
 from translator.errors import InputError
-from translator.search.hypothesis import Hypothesis, Rows
 
 Check = Callable[[], None]
 

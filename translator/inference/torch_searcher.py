@@ -2,8 +2,8 @@
 
 import contextlib
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any, Final, Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,27 +12,22 @@ from torch import Tensor
 
 from translator.checkpoint.files import load_model
 from translator.checkpoint.state import PinnedCheckpoint
-from translator.config import SearchConfig, TrainingConfig
+from translator.config import SearchConfig
+from translator.core import PAD, SOS
+from translator.core.cache import FIRST_CAPACITY
+from translator.core.hypothesis import Hypothesis, Rows
+from translator.core.transformer import Transformer
 from translator.data import collate_source
 from translator.errors import ConfigError, RunError
 from translator.inference.searcher import CPU_BATCH_POSITIONS, Check, Searcher
-from translator.model import Transformer
-from translator.model.cache import FIRST_CAPACITY
-from translator.model.device import (
-    MatmulPrecision,
-    choose_rounding,
-    has_bf16,
-    is_out_of_memory,
-    matmul_precision,
-    model_must_fit,
-)
-from translator.model.inference_copy import prepare
 from translator.run.workers import available_cores
 from translator.search.ensemble import Ensemble
-from translator.search.hypothesis import Hypothesis, Rows
 from translator.search.scoring import score_targets
 from translator.search.search import search as search_with
-from translator.special_tokens import PAD, SOS
+from translator.speed.device import GPU_ROUNDING, has_bf16, is_out_of_memory, model_must_fit
+from translator.speed.inference_copy import prepare
+
+Result = TypeVar("Result")
 
 _CPU_BYTES_WORTH_PROCESSES: Final = 400_000
 _GPU_BATCH_ROWS: Final = 4096
@@ -43,19 +38,17 @@ _CACHED_PER_SOURCE_POSITION: Final = 3  # cached target positions of a hypothesi
 class TorchSearcher(Searcher):
     """Searches with one model, or with an ensemble that averages the probabilities of several.
 
-    The models share their vocabularies and are on `device`; `rounding` is the precision of float32 products during a
-    call. Models in evaluation mode stay unchanged, so the searcher is thread-safe. A model in training mode is
-    switched to evaluation mode during each call, so only one thread may use it.
+    The models share their vocabularies and are on `device`. Models in evaluation mode stay unchanged, so the searcher
+    is thread-safe. A model in training mode is switched to evaluation mode during each call, so only one thread may
+    use it.
     """
 
     name = "torch"
     gives_attention = True
 
-    def __init__(
-        self, models: Sequence[Transformer], device: torch.device, rounding: MatmulPrecision = "highest"
-    ) -> None:
+    def __init__(self, models: Sequence[Transformer], device: torch.device) -> None:
         self.models = list(models)
-        self.arithmetic = f"{device}, {rounding}"
+        self.arithmetic = str(device)
         self.max_positions = min(model.max_positions for model in models)
         if device.type == "cpu":
             self.useful_processes = available_cores()
@@ -65,7 +58,6 @@ class TorchSearcher(Searcher):
             self.batch_positions = _positions_in_memory(models, device)
             self.fewest_positions = math.ceil(FIRST_CAPACITY / _CACHED_PER_SOURCE_POSITION)
         self._device = device
-        self._rounding = rounding
         self._search_model: Any = models[0] if len(models) == 1 else Ensemble(self.models)
 
     def find(
@@ -81,44 +73,27 @@ class TorchSearcher(Searcher):
     ) -> list[list[Hypothesis]]:
         """Return hypotheses for each row (see `Searcher.find`)."""
         model = _Cancellable(self._search_model, check) if check else self._search_model
-        try:
-            source = collate_source(rows).to(self._device)  # (B, S)
+
+        def found(part: slice) -> list[list[Hypothesis]]:
+            source = collate_source(rows[part]).to(self._device)  # (B, S)
+            part_prefixes = None if prefixes is None else prefixes[part]
             with self._evaluating():
-                return search_with(model, source, config, count, prefixes, no_doubles=no_doubles)
-        except RuntimeError as error:
-            _check_that_halves_may_fit(error, rows, remedy="lower search.beam_size, or ")
-        # Other programs, or a training, use the memory of this GPU: search the two halves of the batch.
-        torch.cuda.empty_cache()
-        hypotheses = []
-        middle = len(rows) // 2
-        for half in (slice(None, middle), slice(middle, None)):
-            half_prefixes = None if prefixes is None else prefixes[half]
-            hypotheses += self.find(rows[half], config, count, half_prefixes, check, no_doubles=no_doubles)
-        return hypotheses
+                return search_with(model, source, config, count, part_prefixes, no_doubles=no_doubles)
+
+        return _in_parts_that_fit(found, rows, remedy="lower search.beam_size, or ")
 
     def score(self, rows: Rows, targets: Rows) -> list[Hypothesis]:
         """Return the log-probabilities of each target (see `Searcher.score`)."""
-        try:
+
+        def scored(part: slice) -> list[Hypothesis]:
             with self._evaluating():
-                return score_targets(self._search_model, collate_source(rows).to(self._device), targets)
-        except RuntimeError as error:
-            _check_that_halves_may_fit(error, rows)
-        # As in `find`.
-        torch.cuda.empty_cache()
-        middle = len(rows) // 2
-        return self.score(rows[:middle], targets[:middle]) + self.score(rows[middle:], targets[middle:])
+                return score_targets(self._search_model, collate_source(rows[part]).to(self._device), targets[part])
+
+        return _in_parts_that_fit(scored, rows)
 
     def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
         """Return the cross-attention of the last layer, averaged over heads and models; each row sums to 1."""
-        try:
-            return self._cross_attention(rows, labels)
-        except RuntimeError as error:
-            _check_that_halves_may_fit(error, rows)
-        # As in `find`.
-        torch.cuda.empty_cache()
-        middle = len(rows) // 2
-        first_maps = self.cross_attention(rows[:middle], labels[:middle])
-        return first_maps + self.cross_attention(rows[middle:], labels[middle:])
+        return _in_parts_that_fit(lambda part: self._cross_attention(rows[part], labels[part]), rows)
 
     def _cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
         # 1. The target input: SOS, then each label without its last token.
@@ -145,11 +120,11 @@ class TorchSearcher(Searcher):
 
     @contextlib.contextmanager
     def _evaluating(self) -> Iterator[None]:
-        """Disable dropout and gradients inside the block, and set this engine's rounding."""
+        """Disable dropout and gradients inside the block."""
         # Validation searches with the model that is being trained, and gives it back as it was.
         training = [model.eval() for model in self.models if model.training]
         try:
-            with torch.inference_mode(), matmul_precision(self._rounding):
+            with torch.inference_mode():
                 yield
         finally:
             for model in training:
@@ -170,13 +145,32 @@ def _positions_in_memory(models: Sequence[Transformer], device: torch.device) ->
     return max(CPU_BATCH_POSITIONS, int(_SHARE_OF_MEMORY * memory) // bytes_per_position)
 
 
+def _in_parts_that_fit(work: Callable[[slice], list[Result]], rows: Rows, remedy: str = "") -> list[Result]:
+    """Return the results of `work` for all `rows`, in halves where memory of a GPU runs out.
+
+    Other programs, or a training, may use the memory of this GPU. Raises RunError, with `remedy`, if a single sentence
+    needs more.
+    """
+
+    def results(start: int, end: int) -> list[Result]:
+        try:
+            return work(slice(start, end))
+        except RuntimeError as error:
+            _check_that_halves_may_fit(error, rows[start:end], remedy)
+        torch.cuda.empty_cache()
+        middle = (start + end) // 2
+        return results(start, middle) + results(middle, end)
+
+    return results(0, len(rows))
+
+
 def _check_that_halves_may_fit(error: RuntimeError, rows: Rows, remedy: str = "") -> None:
-    """Raise `error` unless memory of a GPU ran out; raise RunError, with `remedy`, if a single sentence needs more."""
+    """Raise `error` unless memory ran out; raise RunError, with `remedy`, if a single sentence needs more."""
     if not is_out_of_memory(error):
         raise error
     if len(rows) == 1:
         raise RunError(
-            f"memory of the GPU ran out with a sentence of {len(rows[0])} tokens; stop other programs that use this "
+            f"memory ran out with a sentence of {len(rows[0])} tokens; stop other programs that use this "
             f"GPU, {remedy}use the CPU (--device cpu)"
         ) from error
 
@@ -196,10 +190,10 @@ class _Cancellable:
         return self._model.step(tokens, cache)
 
 
-def load_searcher(
-    checkpoints: Sequence[PinnedCheckpoint], training: TrainingConfig, search: SearchConfig, device: str
-) -> TorchSearcher:
-    """Return the engine of one checkpoint, or of an ensemble of several; `training` decides the rounding on a GPU.
+def load_searcher(checkpoints: Sequence[PinnedCheckpoint], search: SearchConfig, device: str) -> TorchSearcher:
+    """Return the engine of one checkpoint, or of an ensemble of several.
+
+    On a GPU, torch rounds float32 products from now on, in this whole process: TF32 is faster.
 
     Raises RunError: the models do not fit into the free memory of the GPU.
     """
@@ -208,7 +202,9 @@ def load_searcher(
     precision = search_precision(search.precision, place)
     with model_must_fit("use the CPU (--device cpu)"):
         models = [prepare(load_model(checkpoint, place), precision) for checkpoint in checkpoints]
-    return TorchSearcher(models, place, search_rounding(place, training))
+    if place.type == "cuda":
+        torch.set_float32_matmul_precision(GPU_ROUNDING)
+    return TorchSearcher(models, place)
 
 
 def search_precision(precision: str, device: torch.device) -> Literal["float32", "bf16"]:
@@ -221,8 +217,3 @@ def search_precision(precision: str, device: torch.device) -> Literal["float32",
     if precision == "int8":
         problem = "only the ctranslate2 engine supports; add --engine ctranslate2, or"
     raise ConfigError(f"search.precision is `{precision}`, which {problem} set search.precision=float32")
-
-
-def search_rounding(device: torch.device, training: TrainingConfig) -> MatmulPrecision:
-    """Return the precision of float32 products in a search: full on a CPU, where lower precision does not pay."""
-    return "highest" if device.type == "cpu" else choose_rounding(device, training.matmul_precision)

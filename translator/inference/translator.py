@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from translator.config import SearchConfig
+from translator.core.hypothesis import Hypothesis, Rows
 from translator.errors import InputError
 from translator.inference.alignment import Alignment, AttentionMap
 from translator.inference.attention import attention_of
@@ -22,7 +23,7 @@ from translator.inference.segments import Segment, SegmentedTexts, SegmentReader
 from translator.inference.translation import Translation
 from translator.run.logging import LOGGER
 from translator.search.batches_by_length import batches_by_length
-from translator.search.hypothesis import Hypothesis, Rows, check_count
+from translator.search.output_lengths import check_count
 from translator.subword import SubwordPair
 from translator.subword.placeholders import hide
 from translator.subword.source_text import one_line

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from translator.core import EOS, SOS
 from translator.errors import InputError
 from translator.inference.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
 from translator.plots.style import PAGE_INCHES, house_style, new_figure
 from translator.run.arabic_shaping import shown_pieces
-from translator.special_tokens import EOS, SOS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

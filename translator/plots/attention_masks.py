@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
+from translator.core import SPECIAL_TOKENS
+from translator.core.masks import MaskGenerator
 from translator.data import Batch, collate_rows
-from translator.masks import MaskGenerator
 from translator.plots.style import COLOURS, FAINT, PAGE_INCHES, draw_legend, house_style, new_figure
 from translator.run.arabic_shaping import WORD_START, shown_pieces
-from translator.special_tokens import SPECIAL_TOKENS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -56,7 +56,7 @@ class EpochRows:
 def epoch_rows(config: Config) -> EpochRows:
     """Return the rows of the first 100 batches of an epoch, without empty ones; prepares missing data."""
     batches: list[Batch] = []
-    handler = DataHandler(config).prepare()
+    handler = DataHandler(config)
     with contextlib.closing(handler.train_batches(DataPosition())) as epoch:
         for batch, position in epoch:
             batches.append(batch)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from translator.config import TrainingConfig
+from translator.core.optimizer import learning_rate
 from translator.plots.style import PAGE_INCHES, as_label, colour_of, house_style, new_figure
-from translator.training.schedule import learning_rate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +22,7 @@ def schedule_figure(recipes: Mapping[str, TrainingConfig]) -> "Figure":
     axes = figure.add_subplot()
     for number, (name, config) in enumerate(recipes.items()):
         steps = _drawn_steps(config)
-        rates = [learning_rate(step, config) for step in steps]
+        rates = [learning_rate(step, config.schedule_settings) for step in steps]
         axes.plot(steps, rates, color=colour_of(number), label=f"{as_label(name)}: {_description(config)}")
     axes.set(xlabel="update of the weights", ylabel="learning rate", xlim=(0, None), ylim=(0, None))
     axes.grid(True)

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from translator.config import ModelConfig
+from translator.core.positions import RotaryPositions, sinusoidal_positions
+from translator.core.transformer import Transformer
 from translator.errors import InputError
-from translator.model import Transformer
-from translator.model.embedding import sinusoidal_positions
-from translator.model.rotary import rotary_positions
 from translator.plots.style import PAGE_INCHES, TITLE_SIZE, house_style, new_figure
 
 if TYPE_CHECKING:
@@ -38,9 +37,7 @@ def position_vectors(config: ModelConfig, length: int, model: Transformer | None
             raise InputError("model.positions is `learned`: the positions are in a trained run; name one with --run")
         table = model.target_embedding.positions.table
     elif config.positions == "rotary":
-        rotations = rotary_positions(config)
-        assert rotations is not None
-        table = rotations.table
+        table = RotaryPositions(config.d_model // config.heads, config.max_positions).table
     else:
         table = sinusoidal_positions(config.max_positions, config.d_model)
     assert table is not None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
-from translator.special_tokens import SPECIAL_TOKENS
+from translator.core import SPECIAL_TOKENS
 
 _LAM_ALEF: Final = {
     lam + alef: chr(ligature + form)

@@ -1,7 +1,6 @@
-"""Provenance of a run: versions, git commit, hardware and code; what has changed since the last start."""
+"""Provenance of a run: versions, git commit and hardware; what has changed since the last start."""
 
 import contextlib
-import hashlib
 import os
 import platform
 import subprocess
@@ -68,18 +67,6 @@ def package_versions() -> dict[str, str]:
         with contextlib.suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)
     return versions
-
-
-def code_fingerprint() -> str:
-    """Return the SHA-256, as hexadecimal digits, of the Python files of this program, with their names."""
-    package = Path(__file__).parents[1]
-    digest = hashlib.sha256()
-    # Name and length stand before each content, so that no two sets of files give the same bytes.
-    for file in sorted(package.rglob("*.py")):
-        content = file.read_bytes()
-        digest.update(f"{file.relative_to(package).as_posix()}\0{len(content)}\0".encode())
-        digest.update(content)
-    return digest.hexdigest()
 
 
 def _processor_name() -> str | None:

@@ -64,27 +64,33 @@ def map_in_order(
     if processes <= 1:
         yield from map(setup(), items)
         return
-    pool = _Pool(setup, processes, niceness)
+    pool = WorkerPool(setup, processes, niceness)
     # Results are taken in the order of their items. Few items are ahead, so a slow consumer fills no memory.
     waiting: deque[Future[Result]] = deque()
     try:
         for item in items:
             waiting.append(pool.submit(item))
             if len(waiting) > _AHEAD * processes:
-                yield waiting.popleft().result()
+                yield result_of(waiting.popleft())
         while waiting:
-            yield waiting.popleft().result()
+            yield result_of(waiting.popleft())
+    finally:
+        pool.close()
+
+
+def result_of(future: Future[Result]) -> Result:
+    """Return the result of an item of a `WorkerPool`; raise its error, or StorageError if its process was killed."""
+    try:
+        return future.result()
     except BrokenExecutor as error:
         raise StorageError(
             "a worker process was killed; if nobody stopped it, memory may have run out: set `corpus.workers: 1`, or "
             f"close other programs ({GUARDED})"
         ) from error
-    finally:
-        pool.close()
 
 
-class _Pool:
-    """Processes with a pipe and a thread each.
+class WorkerPool:
+    """Processes with a pipe and a thread each; close it after use.
 
     A queue that they share would have a lock, and a process that is killed with the lock, or in the middle of a result,
     would make all others wait forever. Locks between processes also need a writable /dev/shm.

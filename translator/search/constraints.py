@@ -6,9 +6,9 @@ B sentences, R rows, T tokens so far, V vocabulary, P tokens of the longest pref
 import torch
 from torch import Tensor
 
-from translator.search.hypothesis import FIRST_PRODUCED
+from translator.core import EOS, PAD
+from translator.core.hypothesis import FIRST_PRODUCED
 from translator.search.output_lengths import OutputLimits
-from translator.special_tokens import EOS, PAD
 
 
 class Constraints:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from translator.search.search_model import SearchState
+from translator.core.search import SearchState
 
 
 class EnsembleState(list[SearchState]):

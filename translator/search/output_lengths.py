@@ -1,10 +1,11 @@
-"""Limits of an output: its length in proportion to its source, and what it may not say. Imports no torch."""
+"""Limits of an output: its length in proportion to its source, what it may not say, and how many. Imports no torch."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from translator.config import SearchConfig
-from translator.search.hypothesis import Rows
+from translator.core.hypothesis import Rows
+from translator.errors import ConfigError, InputError
 
 EXTRA_LENGTH: Final = 10  # tokens allowed beyond the length ratio, and beyond a forced prefix
 
@@ -65,3 +66,18 @@ def output_limits(
         no_doubles=no_doubles,
         prefixes=prefixes if prefixes is not None and any(prefixes) else [],
     )
+
+
+def check_count(config: SearchConfig, count: int) -> None:
+    """Raise ConfigError if the method of `config` cannot find `count` hypotheses, InputError if `count` is below 1."""
+    if count < 1:
+        raise InputError(f"cannot find {count} translations of a sentence; ask for 1 or more")
+    if config.method == "greedy" and count > 1:
+        raise ConfigError(
+            f"`search.method: greedy` finds one translation of a sentence, not {count}; use `search.method: beam`"
+        )
+    if config.method == "beam" and count > config.beam_size:
+        raise ConfigError(
+            f"a beam of {config.beam_size} cannot find {count} translations of a sentence; "
+            f"set `search.beam_size` to {count} or more"
+        )

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from translator.config import SearchConfig
+from translator.core import EOS, PAD, SOS
+from translator.core.hypothesis import Hypothesis, Rows
 from translator.search.batches_by_length import batches_by_length
-from translator.search.hypothesis import Hypothesis, Rows
-from translator.special_tokens import EOS, PAD, SOS
 
 TARGET_POSITIONS_AT_ONCE = 2_048  # per batch of `score_targets`; each has logits over the whole vocabulary
 _DEFAULTS: Final = SearchConfig()
@@ -47,7 +47,7 @@ def score_targets(
         # 3. Drop the scores of PAD. A target has one score more than tokens, that of EOS.
         for number, row_scores in zip(batch, log_probabilities, strict=True):
             token_scores = row_scores[: lengths[number] + 1]
-            hypotheses[number] = Hypothesis.from_tokens(targets[number], token_scores, True, config)
+            hypotheses[number] = Hypothesis.from_tokens(targets[number], token_scores, True, config.settings)
     return [hypotheses[number] for number in range(len(targets))]
 
 

@@ -3,18 +3,19 @@
 B sentences, S source length
 """
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
 from translator.config import SearchConfig
-from translator.search.beam import beam_search
+from translator.core import PAD
+from translator.core.hypothesis import Hypothesis, Rows
+from translator.core.search import SearchModel, State, beam_search
 from translator.search.constraints import Constraints
-from translator.search.greedy import greedy_search
-from translator.search.hypothesis import Hypothesis, Rows, check_count
-from translator.search.output_lengths import output_limits
-from translator.search.search_model import SearchModel, State
+from translator.search.output_lengths import check_count, output_limits
 from translator.search.token_sampling import sample_hypotheses
-from translator.special_tokens import PAD
+from translator.speed.top_k import top_k_on
 
 
 def search(
@@ -49,8 +50,8 @@ def search(
     constraints = Constraints(limits, source.device) if limits.exclude_tokens else None
 
     # 2. Search.
-    if config.method == "beam":
-        return beam_search(model, source, longest, config, count, constraints)
-    if config.method == "greedy":
-        return greedy_search(model, source, longest, config, constraints)
-    return sample_hypotheses(model, source, longest, config, count, constraints)
+    if config.method == "sampling":
+        return sample_hypotheses(model, source, longest, config, count, constraints)
+    # A beam of one is greedy search.
+    settings = config.settings if config.method == "beam" else replace(config.settings, beam_size=1)
+    return beam_search(model, source, longest, settings, count, constraints, top_k_on(source.device))

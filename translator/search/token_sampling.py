@@ -1,25 +1,22 @@
 """Sampling: draws each token from the model's distribution after temperature, top-k and top-p.
 
-B sentences, n of them unfinished, W draws of each sentence, R = n * W rows, S source length, V vocabulary
+B sentences, W draws of each sentence, R = B * W rows, S source length, V vocabulary
 """
-
-import hashlib
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor
 
 from translator.config import SearchConfig
-from translator.model.device import widest_float
+from translator.core import EOS, PAD, SOS
+from translator.core.hypothesis import FIRST_PRODUCED, Hypothesis
+from translator.core.search import SearchModel, State, log_probabilities_of, reads_ends
 from translator.search.constraints import Constraints
-from translator.search.continuations import largest
-from translator.search.hypothesis import FIRST_PRODUCED, Hypothesis
-from translator.search.paths import ChooseTokens, follow_paths
-from translator.search.search_model import SearchModel, State
-from translator.special_tokens import PAD
+from translator.speed.device import widest_float
+from translator.speed.top_k import top_k_on
 
 
+@torch.inference_mode()
 def sample_hypotheses(
     model: SearchModel[State],
     source: Tensor,
@@ -40,32 +37,53 @@ def sample_hypotheses(
         count: W, the draws of each sentence.
         constraints: what an output may not say; None forbids PAD, UNK and SOS.
     """
-    choose = sampler(source, config, count, int(longest.max()))
-    return follow_paths(model, source, longest, choose, config, count, constraints)
+    device = source.device
+    most_steps = int(longest.max())
+    dtype = widest_float(device)
+    noise = uniform_noise(source, config.seed, count, most_steps).to(dtype).flatten(0, 1)  # (R, steps)
+    noise = noise.clamp(max=1 - torch.finfo(dtype).eps / 2).to(device)  # rounding to `dtype` may have given 1
+    sentences = torch.arange(len(source), device=device).repeat_interleave(count)  # (R,)
+    limits = longest.to(device)[sentences]  # (R,)
+    produced = source.new_empty(len(sentences), 0)  # (R, tokens so far)
+    token_scores = source.new_empty(len(sentences), 0, dtype=torch.float32)  # (R, tokens so far) log-probabilities
+    has_ended = torch.zeros_like(sentences, dtype=torch.bool)  # (R,)
+    tokens = torch.full_like(sentences, SOS)  # (R,)
+    state = model.start(source, count)
+    for step in range(most_steps):
+        # 1. Draw the next token of each output. What follows an end is cut off below.
+        logits = model.step(tokens, state).float()  # (R, V)
+        forbidden = None if constraints is None else constraints.forbidden(produced, sentences, logits.size(1))
+        tokens = draw(probabilities(logits, forbidden, config), noise[:, step])
+        produced = torch.cat((produced, tokens.unsqueeze(1)), dim=1)
+        token_scores = torch.cat((token_scores, log_probabilities_of(tokens.unsqueeze(1), logits)), dim=1)
+
+        # 2. Stop when all have ended.
+        has_ended |= (tokens == EOS) | (limits <= step + 1)
+        if reads_ends(step + 1, device) and bool(has_ended.all()):
+            break
+
+    # 3. Cut each after its end, and rank the draws of a sentence.
+    results: list[list[Hypothesis]] = [[] for _ in range(len(source))]
+    rows = zip(limits.tolist(), produced.tolist(), token_scores.tolist(), strict=True)
+    for row, (limit, row_tokens, row_scores) in enumerate(rows):
+        finished = EOS in row_tokens[:limit]
+        length = row_tokens.index(EOS) if finished else limit
+        hypothesis = Hypothesis.from_tokens(
+            row_tokens[:length], row_scores[: length + finished], finished, config.settings
+        )
+        results[row // count].append(hypothesis)
+    for hypotheses in results:
+        hypotheses.sort(key=lambda hypothesis: -hypothesis.normalized_score)
+    return results
 
 
-def sampler(source: Tensor, config: SearchConfig, draws: int, steps: int) -> ChooseTokens:
-    """Return a function that draws the next tokens; see `ChooseTokens`.
-
-    Args:
-        source: (B, S) int64 ids.
-        config: gives seed, temperature, `top_k` and `top_p`.
-        draws: W, the draws of each sentence.
-        steps: the maximum length of an output in tokens.
-    """
-    dtype = widest_float(source.device)
-    noise = uniform_noise(source, config.seed, draws, steps).to(dtype)  # (B, W, steps)
-    noise = noise.clamp(max=1 - torch.finfo(dtype).eps / 2)  # rounding to `dtype` may have given 1
-    noise = noise.to(source.device)
-
-    def draw(logits: Tensor, forbidden: Tensor | None, sentences: Tensor, length: int) -> Tensor:
-        # Sums in the order of ids: in the order of probabilities, rounding could swap neighbours and change the draw.
-        sums = probabilities(logits, forbidden, config).cumsum(dim=1)  # (R, V)
-        thresholds = noise[sentences, :, length - 1].view(-1, 1) * sums[:, -1:]  # (R, 1)
-        tokens = torch.searchsorted(sums, thresholds, right=True).squeeze(1)  # (R,)
-        return tokens.clamp(max=logits.size(1) - 1)  # out of range only if probabilities are NaN
-
-    return draw
+def draw(distributions: Tensor, noise: Tensor) -> Tensor:
+    """Return a token (R,) int64 of each of the `distributions` (R, V), for `noise` (R,), 0 ≤ u < 1, of their type."""
+    # Sums in the order of ids: in the order of probabilities, rounding could swap neighbours and change the draw.
+    sums = distributions.cumsum(dim=1)  # (R, V)
+    thresholds = noise.unsqueeze(1) * sums[:, -1:]  # (R, 1)
+    tokens = torch.searchsorted(sums, thresholds, right=True).squeeze(1)  # (R,)
+    return tokens.clamp(max=sums.size(1) - 1)  # out of range only if probabilities are NaN
 
 
 def probabilities(logits: Tensor, forbidden: Tensor | None, config: SearchConfig) -> Tensor:
@@ -89,7 +107,7 @@ def probabilities(logits: Tensor, forbidden: Tensor | None, config: SearchConfig
 
     # Top-k.
     if config.top_k > 0:
-        best = largest(logits, config.top_k)
+        best = top_k_on(logits.device)(logits, config.top_k)
         logits = torch.full_like(logits, -torch.inf).scatter(1, best.indices, best.values)
 
     # Top-p.
@@ -105,25 +123,17 @@ def probabilities(logits: Tensor, forbidden: Tensor | None, config: SearchConfig
 def uniform_noise(source: Tensor, seed: int, draws: int, steps: int) -> Tensor:
     """Return uniform noise (B, W, steps) float64, 0 ≤ u < 1, on the CPU.
 
-    Each number depends only on the seed, the sentence's ids, the draw and the step, not on the batch. The key of a
-    counter-based generator (Philox, Salmon et al. 2011) is made from the first three; its counter is the step.
+    Each number depends only on the seed, the sentence's ids, the draw and the step, not on the batch.
 
     Args:
         source: (B, S) int64 ids, padded with PAD.
         draws: W, the draws of each sentence.
         steps: the numbers of each draw.
     """
-    random_bits = np.zeros((len(source), draws, steps), np.uint64)
+    noise = np.zeros((len(source), draws, steps))
     for sentence, row in enumerate(source.cpu()):
-        ids = _bytes_of(row[row != PAD].numpy())
-        for draw in range(draws):
-            digest = hashlib.blake2b(_bytes_of([seed, draw]) + ids, digest_size=16).digest()
-            key = np.frombuffer(digest, "<u8").astype(np.uint64)
-            random_bits[sentence, draw] = np.random.Philox(key=key).random_raw(steps)
-    upper_bits = random_bits >> np.uint64(11)  # 53 bits, which a float64 holds exactly
-    return torch.from_numpy(upper_bits.astype(np.float64) * 2.0**-53)
-
-
-def _bytes_of(numbers: ArrayLike) -> bytes:
-    """Return integers as little-endian bytes, the same on every machine."""
-    return np.asarray(numbers, dtype="<i8").tobytes()
+        ids = row[row != PAD].tolist()
+        for number in range(draws):
+            seeds = np.random.SeedSequence([seed, number, *ids])
+            noise[sentence, number] = np.random.Generator(np.random.PCG64(seeds)).random(steps)
+    return torch.from_numpy(noise)

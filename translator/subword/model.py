@@ -10,9 +10,9 @@ from typing import Final
 import sentencepiece
 
 from translator.config import SubwordConfig
+from translator.core import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
 from translator.errors import SubwordError
 from translator.run.storage import write_bytes
-from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
 from translator.subword.files import read_file, remedy
 from translator.subword.placeholders import PLACEHOLDERS
 from translator.subword.subword_sampling import ScoredPiece, SubwordSampler

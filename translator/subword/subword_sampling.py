@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from translator.special_tokens import UNK
+from translator.core import UNK
 
 _SPACE: Final = "▁"
 _CANDIDATES: Final = 16  # segmentations of a word per seed; a power of two, so that bytes choose uniformly

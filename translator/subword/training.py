@@ -17,8 +17,8 @@ import numpy as np
 import sentencepiece
 
 from translator.config import SubwordConfig
+from translator.core import EOS, PAD, SOS, SPECIAL_TOKENS, TAG, UNK
 from translator.errors import SubwordError
-from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS, TAG, UNK
 from translator.subword.placeholders import PLACEHOLDERS
 
 if TYPE_CHECKING:  # not for loading a model, which should be fast

@@ -6,31 +6,39 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from pydantic import TypeAdapter
-from torch import Tensor
+from pydantic import TypeAdapter, with_config
 
-from translator.checkpoint.background_writer import BackgroundWriter, snapshot
-from translator.checkpoint.files import LoadedCheckpoint, are_finite, check_space, restore_weights, save_checkpoint
+from translator.checkpoint.files import LoadedCheckpoint, are_finite, restore_weights, save_checkpoint
 from translator.checkpoint.recovery import newest_whole, repair
 from translator.checkpoint.retention import mark_best, ranked_steps, remove_old_checkpoints
-from translator.checkpoint.state import CheckpointState, check_normalizer, step_folder
+from translator.checkpoint.state import CheckpointState, check_normalizer
 from translator.config import Config
 from translator.config.resuming import EFFECTS, batch_settings
+from translator.core.optimizer import ModelOptimizer
+from translator.core.packing import PLAN_VERSION
+from translator.core.transformer import Transformer
 from translator.data import DataHandler, DataPosition
-from translator.data.training_batches import PLAN_VERSION
 from translator.errors import CheckpointError, RunError
-from translator.model import Transformer
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
-from translator.run.records import RecordError, read_whole_record
+from translator.run.records import STRICT, RecordError, WholeNumber, read_whole_record
 from translator.run.storage import sha256_of_json, storage_errors
 from translator.run.work_folders import restore_folders
 from translator.training.moving_average import MovingAverage
-from translator.training.optimizer import ModelOptimizer
 from translator.training.progress import TrainingProgress
 
+
+@with_config(STRICT)
+@dataclass(frozen=True)
+class SavedPosition:
+    """A `DataPosition` in a checkpoint."""
+
+    epoch: WholeNumber
+    row: WholeNumber
+
+
 _PROGRESS: Final = TypeAdapter(TrainingProgress)
-_POSITION: Final = TypeAdapter(DataPosition)
+_POSITION: Final = TypeAdapter(SavedPosition)
 
 
 @dataclass
@@ -52,7 +60,6 @@ class TrainingState:
         self.progress = TrainingProgress()
         self.position = DataPosition()
         self.saved_step = -1  # step of the last checkpoint; -1 without one
-        self.writer = BackgroundWriter()  # with `save_in_background`; its methods raise the error of a failed write
         self._lower_is_better = self.config.training.best_metric == "loss"
 
     @property
@@ -63,13 +70,10 @@ class TrainingState:
     def save(self) -> None:
         """Write a checkpoint of the current state, update the link `best`, and delete checkpoints beyond the limit.
 
-        With `save_in_background`, the caller waits only for the previous write and for a copy of all tensors.
-
         Raises:
             RunError: a weight is not finite; nothing is written.
-            StorageError: this write or the previous one failed; older checkpoints are untouched.
+            StorageError: the write failed; older checkpoints are untouched.
         """
-        self.writer.wait()
         self._check_weights()
         if self.writes:
             self._save()
@@ -84,19 +88,20 @@ class TrainingState:
             )
 
     def _save(self) -> None:
+        """Write the checkpoint; only when it is on the disk, update the links and delete old checkpoints."""
         state = self._description()
         average = {} if self.average is None else self.average.model.state_dict()
-        tensors_by_file = [self.model.state_dict(), self.optimizer.tensors(), average]
-        if not self.config.training.save_in_background:
-            self._write(state, tensors_by_file)
-            return
-        # Report a full disk before training goes on, and copy the tensors, which the next update changes.
-        every_tensor: list[Tensor] = []
-        for tensors in tensors_by_file:
-            every_tensor += tensors.values()
-        check_space(step_folder(self._folder, state.step), every_tensor)
-        copies = [snapshot(tensors) for tensors in tensors_by_file]
-        self.writer.submit(lambda: self._write(state, copies))
+        save_checkpoint(self._folder, state, self.model.state_dict(), self.optimizer.tensors(), average)
+        best_steps = ranked_steps(self._folder, lower_is_better=self._lower_is_better)
+        if best_steps:
+            mark_best(self._folder, best_steps[0])
+        remove_old_checkpoints(
+            self._folder,
+            self.config.training.keep_checkpoints,
+            self.config.training.keep_best,
+            lower_is_better=self._lower_is_better,
+            whole=state.step,
+        )
 
     def restore(self) -> bool:
         """Load the newest intact checkpoint into this state; return whether there is one.
@@ -117,11 +122,6 @@ class TrainingState:
         state = checkpoint.state
 
         # 1. Refuse a checkpoint of other text. The most specific message comes first.
-        if "batch" in state.position:
-            raise RunError(
-                f"{path} was written by an earlier version of translator, whose batches were made otherwise; use that "
-                "version (see run.json), or train again into another folder (run.directory=runs/OTHER)"
-            )
         check_normalizer(state, self.data.normalizer.rules, path)
         self._check_text(state, path)
         self._check_model(state, path)
@@ -192,7 +192,7 @@ class TrainingState:
         self.progress = read_whole_record(_PROGRESS, json.dumps(state.progress))
         if self.progress.step != state.step:
             raise ValueError(f"its progress is at step {self.progress.step}")
-        self.position = read_whole_record(_POSITION, json.dumps(state.position))
+        self.position = DataPosition(**asdict(read_whole_record(_POSITION, json.dumps(state.position))))
 
     def _description(self) -> CheckpointState:
         # The score counts only if it is of these weights.
@@ -214,22 +214,8 @@ class TrainingState:
             normalizer=self.data.normalizer.rules.sha256,
             normalizer_version=self.data.normalizer.rules.version,
             normalization=self.config.corpus.normalization.model_dump(mode="json"),
-            position=self.position.state_dict(),
+            position=asdict(self.position),
             progress=asdict(progress),
             score=score,
             average={} if self.average is None else {"updates": self.average.updates},
-        )
-
-    def _write(self, state: CheckpointState, tensors_by_file: list[dict[str, Tensor]]) -> None:
-        save_checkpoint(self._folder, state, *tensors_by_file)
-        # Only after the checkpoint is on the disk: update the links, and delete old checkpoints.
-        best_steps = ranked_steps(self._folder, lower_is_better=self._lower_is_better)
-        if best_steps:
-            mark_best(self._folder, best_steps[0])
-        remove_old_checkpoints(
-            self._folder,
-            self.config.training.keep_checkpoints,
-            self.config.training.keep_best,
-            lower_is_better=self._lower_is_better,
-            whole=state.step,
         )

@@ -17,13 +17,13 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from translator.config.keys import show_value
-from translator.errors import ConfigError
-from translator.model.gpu_support import gpu_count
-from translator.training.launching import ADVICE, LostProcessError, SilentProcessError, launched, stop_with_launcher
+from translator.core.loop import Tick
+from translator.errors import ConfigError, RunError
+from translator.speed.device import choose_device
+from translator.training.launching import ADVICE, LostProcessError, launched
 
 _UPDATE_TIMEOUT: Final = timedelta(minutes=5)  # longest wait for another rank; a killed one is detected immediately
 _BARRIER_TIMEOUT: Final = timedelta(hours=24)  # one rank may prepare data or save while the others wait
-_RANKS_SHOWN: Final = 8  # in a message
 _POLL_SECONDS: Final = 0.02  # at a barrier; Python handles signals in between
 _TIMEOUT_WORDS: Final = ("timed out", "timeout")
 _CONNECTION_WORDS: Final = ("gloo", "nccl", "connection", "socket", "broken pipe", *_TIMEOUT_WORDS)
@@ -32,7 +32,7 @@ _CONNECTION_WORDS: Final = ("gloo", "nccl", "connection", "socket", "broken pipe
 
 @contextlib.contextmanager
 def lost_process_errors() -> Iterator[None]:
-    """Convert torch's errors about a lost connection to `LostProcessError`; also usable as a decorator."""
+    """Convert torch's errors about a connection: `LostProcessError`, or RunError if a rank is silent."""
     try:
         yield
     except RuntimeError as error:
@@ -41,7 +41,7 @@ def lost_process_errors() -> Iterator[None]:
             raise
         first_line = str(error).strip().split("\n")[0]
         if any(word in text for word in _TIMEOUT_WORDS):
-            raise SilentProcessError(
+            raise RunError(
                 "another rank of this run did not answer in time (it is stopped, or waits for a disk, a GPU or the "
                 f"network); {ADVICE} (torch: {first_line[:200]})"
             ) from error
@@ -71,13 +71,12 @@ class Distributed:
         """Return this rank, connected to those that the launcher started; without a launcher, a single rank.
 
         Raises:
-            ConfigError: `device` is a GPU, and this machine has fewer GPUs than ranks.
+            ConfigError: `device` is a GPU, and this machine has none for this rank that torch can use.
             ConfigError: some ranks have a GPU and some have none.
             LostProcessError: not all ranks connected.
         """
         if not launched():
             return cls()
-        stop_with_launcher()
         distributed = cls(
             rank=int(os.environ["RANK"]),
             world_size=int(os.environ["WORLD_SIZE"]),
@@ -85,20 +84,8 @@ class Distributed:
             local_world_size=int(os.environ.get("LOCAL_WORLD_SIZE", os.environ["WORLD_SIZE"])),
         )
         if distributed.world_size > 1:
-            distributed._check_gpus(device)
-            distributed._connect(device)
+            distributed._connect(choose_device(str(distributed.device(device))))
         return distributed
-
-    def _check_gpus(self, device: torch.device) -> None:
-        """Raise ConfigError if this machine has no GPU of the kind of `device` for this rank."""
-        if device.type == "cpu":
-            return
-        gpus = gpu_count() if device.type == "cuda" else 1
-        if self.local_rank >= gpus:
-            raise ConfigError(
-                f"more processes than GPUs on this machine, which has {gpus}; start at most one per GPU "
-                "(training.processes, or --nproc-per-node of torchrun)"
-            )
 
     @lost_process_errors()
     def _connect(self, device: torch.device) -> None:
@@ -139,6 +126,12 @@ class Distributed:
         columns = torch.stack(values_by_rank, dim=1).tolist()  # one list of all ranks for each value
         return [sum(column) for column in columns]
 
+    def exchange(self, tick: Tick) -> Tick:
+        """Return what all ranks say: the seconds of rank 0, the sum of all waiting, and whether any has to stop."""
+        seconds = tick.seconds if self.main else 0.0
+        seconds, waiting, stops = self.sum([seconds, tick.waiting, float(tick.stop)])
+        return Tick(seconds=seconds, waiting=waiting, stop=stops > 0)
+
     @lost_process_errors()
     def gather_text(self, text: str) -> list[str]:
         """Return the text of each rank, in rank order."""
@@ -154,7 +147,7 @@ class Distributed:
         if differences:
             raise ConfigError(
                 "\n".join(["the ranks of this training differ in:", *differences])
-                + "\nnothing was trained; start all with the same recipe, the same --set and the same code"
+                + "\nnothing was trained; start all with the same recipe, --set, version and run folder"
             )
 
     @lost_process_errors()
@@ -190,29 +183,13 @@ class Distributed:
 
 
 def _differences(values_by_rank: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return one line for each key whose value is not the same on all ranks: its values, each with its ranks."""
-    every_key: dict[str, None] = {}
-    for values in values_by_rank:
-        every_key |= dict.fromkeys(values)
-
-    lines: list[str] = []
-    for key in every_key:
-        ranks_by_value: dict[str, list[int]] = {}
-        for rank, values in enumerate(values_by_rank):
-            ranks_by_value.setdefault(json.dumps(values.get(key)), []).append(rank)
-        if len(ranks_by_value) > 1:
-            shown = [
-                f"{show_value(json.loads(value))} on {_ranks_in_words(ranks)}"
-                for value, ranks in ranks_by_value.items()
+    """Return a line for each key in which the first rank with other values differs from rank 0."""
+    first = values_by_rank[0]
+    for rank, values in enumerate(values_by_rank):
+        if values != first:
+            keys = [key for key in {**first, **values} if values.get(key) != first.get(key)]
+            return [
+                f"  {key}: {show_value(first.get(key))} on rank 0, {show_value(values.get(key))} on rank {rank}"
+                for key in keys
             ]
-            lines.append(f"  {key}: {', '.join(shown)}")
-    return lines
-
-
-def _ranks_in_words(ranks: Sequence[int]) -> str:
-    """Return `rank 3`, or `ranks 0, 1, 2`, with the first eight of many."""
-    if len(ranks) == 1:
-        return f"rank {ranks[0]}"
-    shown = ", ".join(map(str, ranks[:_RANKS_SHOWN]))
-    more = f" and {len(ranks) - _RANKS_SHOWN} more" if len(ranks) > _RANKS_SHOWN else ""
-    return f"ranks {shown}{more}"
+    return []

@@ -1,7 +1,6 @@
 """Starting the ranks of a data-parallel training on this machine, with torch's elastic launcher."""
 
 import contextlib
-import ctypes
 import logging
 import os
 import signal
@@ -27,15 +26,10 @@ ADVICE: Final = "the last checkpoint is intact, and the same command resumes fro
 _LAUNCHED: Final = "TRANSLATOR_LAUNCHED"  # environment variable of processes started by `launch`
 _RANK_VARIABLES: Final = frozenset({"RANK", "WORLD_SIZE", "LOCAL_RANK"})
 _STOP_SECONDS: Final = 600  # that a rank has to save and stop after a signal
-_PARENT_DEATH_SIGNAL: Final = 1  # PR_SET_PDEATHSIG of Linux's `prctl` (linux/prctl.h)
 
 
 class LostProcessError(RunError):
-    """Another rank of the run was killed, failed, or cannot be reached."""
-
-
-class SilentProcessError(LostProcessError):
-    """Another rank of the run still exists, as far as this one can see, but did not answer in time."""
+    """Another rank of the run was killed, failed, or cannot be reached; it or the launcher says why."""
 
 
 def launched() -> bool:
@@ -50,7 +44,7 @@ def launch(
     threads: int = 0,
     program: Sequence[str] = ("-m", "translator"),
 ) -> int:
-    """Run `program` with command line `arguments` in several processes on this machine; return 0, or 1 for a bug.
+    """Run `program` with command line `arguments` in several processes on this machine; return their exit code.
 
     The first stop signal is forwarded to all processes, which save and stop. A second one stops them without saving.
     `threads` is the number of CPU threads of each; 0 divides the cores among them.
@@ -98,31 +92,19 @@ def launch(
 
 
 def _exit_code(failures: Mapping[int, ProcessFailure], processes: int) -> int:
-    """Return 1 for a bug; raise the error of all other `failures`, by rank."""
-    # 1. A user error, which a rank has reported to the launcher.
-    for failure in sorted(failures.values(), key=lambda failure: failure.timestamp):
+    """Return the exit code of the first of `failures`, by rank; raise the error that a rank reported, or its loss."""
+    by_time = sorted(failures.items(), key=lambda failure: failure[1].timestamp)
+    for _, failure in by_time:
         report = failure.error_file_data.get("message")
         if isinstance(report, dict):  # torch's error handler writes `Type: message`
             _, _, message = str(report["message"]).partition(": ")
             raise TranslatorError(message)
-    # 2. A bug, whose traceback is printed already.
-    rank_by_code = {}
-    for rank in sorted(failures, reverse=True):  # the lowest rank of each exit code stays
-        rank_by_code[failures[rank].exitcode] = rank
-    if 1 in rank_by_code:
-        return 1
-    # 3. A rank that was killed. Then the launcher ends the other ranks by SIGTERM.
-    for code, rank in rank_by_code.items():
-        if code < 0 and code != -signal.SIGTERM:
-            reason = signal.strsignal(-code)
-            if code == -signal.SIGKILL:
-                reason = f"{reason}; if nobody stopped it, memory may have run out"
+    for rank, failure in by_time:
+        if failure.exitcode < 0 and failure.exitcode != -signal.SIGTERM:  # by which the launcher ends the others
+            reason = f"{signal.strsignal(-failure.exitcode)}; if nobody stopped it, memory may have run out"
             raise LostProcessError(f"rank {rank} of {processes} was lost ({reason}); {ADVICE}")
-    # 4. A stop by a signal, with the exit code of a shell or of Python's `subprocess`.
-    for number in STOP_SIGNALS:
-        if 128 + number in rank_by_code or -number in rank_by_code:
-            raise Interrupted(number)
-    raise RunError(f"a rank ended with exit code {', '.join(map(str, rank_by_code))}; {ADVICE}")
+    _, first = by_time[0]
+    return first.exitcode if first.exitcode > 0 else 128 - first.exitcode
 
 
 @contextlib.contextmanager
@@ -168,16 +150,6 @@ def _report(error: BaseException) -> None:
         traceback.print_exception(error)
     elif _LAUNCHED not in os.environ:
         print_error(f"translator: {printable(str(error))}")
-    # A killed rank is the cause itself. The launcher does not see that a rank is silent.
-    elif isinstance(error, SilentProcessError) or not isinstance(error, Interrupted | LostProcessError):
+    # A killed rank is the cause itself, which the launcher sees.
+    elif not isinstance(error, Interrupted | LostProcessError):
         get_error_handler().record_exception(error)
-
-
-def stop_with_launcher() -> None:
-    """Let Linux signal this process when the `launch` that started it dies, so that no rank continues alone."""
-    if _LAUNCHED not in os.environ or sys.platform != "linux":
-        return
-    # Each thread of the launcher causes one signal; several SIGHUP count as one stop request. `nohup` ignores SIGHUP.
-    ignores_hangup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-    number = signal.SIGTERM if ignores_hangup else signal.SIGHUP
-    ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, int(number))

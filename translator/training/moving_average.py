@@ -4,7 +4,7 @@ import copy
 
 import torch
 
-from translator.model import Transformer
+from translator.core.transformer import Transformer
 
 
 class MovingAverage:

@@ -1,4 +1,4 @@
-"""Settings chosen for the machine: precision, kernels, compilation, capture, number of processes and threads.
+"""Settings chosen for the machine: precision, compilation, capture, number of processes and threads.
 
 The rules use properties of the machine, not timings. So every run makes the same choices and is
 bit-reproducible. The choices are logged and recorded in run.json.
@@ -9,31 +9,26 @@ import shutil
 from dataclasses import dataclass
 from typing import Final, Literal
 
-import numpy as np
 import torch
 
 from translator.config import Config, TrainingConfig
 from translator.errors import ConfigError
-from translator.model.attention import KernelName
-from translator.model.device import (
-    MatmulPrecision,
+from translator.speed.device import (
+    GPU_ROUNDING,
     Precision,
     bf16_pays,
     choose_device,
-    choose_rounding,
     fp16_pays,
     has_bf16,
     keep_freed_memory,
     use_threads,
 )
-from translator.model.gpu_support import gpu_problem, usable_gpus, use_expandable_segments
+from translator.speed.gpu_support import gpu_problem, usable_gpus, use_expandable_segments
 from translator.training.distributed import Distributed
 
 FEWEST_COMPILED: Final = 2_000
 """Fewest updates of a run for which compilation is worth its 15 to 20 s; estimated from a prototype, not measured."""
 OLDEST_COMPILED: Final = (7, 0)  # compute capability of the oldest GPUs for which Triton compiles
-LONGEST_PLAIN: Final = 256
-"""Longest row for which a CPU uses the plain kernel, whose weights take memory in proportion to the row length."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +36,6 @@ class Choices:
     """The chosen settings, with reasons for the log and run.json."""
 
     precision: Precision
-    matmul_precision: MatmulPrecision
-    attention: KernelName
     compile: bool  # layers and output head
     capture: bool  # forward and backward pass in a CUDA graph
     reasons: dict[str, str]  # by key of the recipe: the choice and its reason
@@ -64,30 +57,19 @@ def choose(device: torch.device, config: Config) -> Choices:
 
     Raises ConfigError: bf16 on a GPU that does not support it, or a compiled step on a CPU.
     """
-    precision, precision_reason = choose_precision(device, config.training.precision)
-    rounding = choose_rounding(device, config.training.matmul_precision)
-    rounding_reason = "float32 products stay exact" if rounding == "highest" else "float32 products may round"
-    attention, attention_reason = _attention(device, config)
-    compiles, compile_reason = _compilation(device, config.training)
-    captures, capture_reason = _capture(device, config.training)
+    settings = config.training
+    precision, precision_reason = choose_precision(device, settings.precision)
+    compiles, compile_reason = _compilation(device, settings)
+    answer = "yes" if compiles else "no"
     return Choices(
         precision=precision,
-        matmul_precision=rounding,
-        attention=attention,
         compile=compiles,
-        capture=captures,
+        capture=device.type == "cuda" and settings.compile != "never",
         reasons={
             "training.precision": f"{precision} ({precision_reason})",
-            "training.matmul_precision": f"{rounding} ({rounding_reason})",
-            "training.attention": f"{attention} ({attention_reason})",
-            "training.compile": f"{_yes_or_no(compiles)} ({compile_reason})",
-            "CUDA graph": f"{_yes_or_no(captures)} ({capture_reason})",
+            "training.compile": f"{answer} ({compile_reason})",
         },
     )
-
-
-def _yes_or_no(value: bool) -> str:
-    return "yes" if value else "no"
 
 
 def choose_precision(device: torch.device, setting: Precision | Literal["auto"] = "auto") -> tuple[Precision, str]:
@@ -111,17 +93,6 @@ def choose_precision(device: torch.device, setting: Precision | Literal["auto"] 
     return "bf16", f"this {processor} supports it"
 
 
-def _attention(device: torch.device, config: Config) -> tuple[KernelName, str]:
-    """Return the attention kernel, and the reason."""
-    if config.training.attention != "auto":
-        return config.training.attention, "as set"
-    if device.type != "cpu":
-        return "fused", "not on a CPU"
-    if config.batching.max_length > LONGEST_PLAIN:
-        return "fused", f"rows of more than {LONGEST_PLAIN} positions"
-    return "plain", "on a CPU"
-
-
 def _compilation(device: torch.device, config: TrainingConfig) -> tuple[bool, str]:
     """Return whether layers and output head are compiled, and the reason."""
     if device.type == "cpu" and config.compile == "always":
@@ -140,15 +111,6 @@ def _compilation(device: torch.device, config: TrainingConfig) -> tuple[bool, st
         return False, "torch.compile needs a GPU of compute capability 7.0 or newer"
     reason = f"{config.max_steps:,} updates; worth it from {FEWEST_COMPILED:,} on"
     return config.max_steps >= FEWEST_COMPILED, reason
-
-
-def _capture(device: torch.device, config: TrainingConfig) -> tuple[bool, str]:
-    """Return whether forward and backward pass are captured in a CUDA graph, and the reason."""
-    if device.type != "cuda":
-        return False, "only on a CUDA GPU"
-    if config.compile == "never":
-        return False, "training.compile is `never`"
-    return True, "one launch instead of a thousand"
 
 
 def choose_processes(config: Config) -> tuple[int, str]:
@@ -179,19 +141,19 @@ def set_up(config: Config, device: torch.device, distributed: Distributed) -> Ch
         torch.cuda.set_device(device)  # streams and CUDA graphs are of the current device
     else:
         keep_freed_memory()
-    # Without a number, torch uses the launcher's setting, or all cores.
-    world_size = distributed.world_size
-    use_threads(threads_for(config.run.threads, distributed.local_world_size))
     choices = choose(device, config)
-    torch.set_float32_matmul_precision(choices.matmul_precision)
+    if device.type == "cuda" and choices.precision != "float32":
+        torch.set_float32_matmul_precision(GPU_ROUNDING)
+    # Without a number, torch uses the launcher's setting, or all cores.
+    use_threads(threads_for(config.run.threads, distributed.local_world_size))
     torch.manual_seed(config.run.seed)  # for the initial weights; each update sets its own seed
     processes, reason = choose_processes(config)
-    if processes != world_size:
+    if processes != distributed.world_size:
         reason = "as launched"
-    choices.reasons["training.processes"] = f"{world_size} ({reason})"
+    choices.reasons["training.processes"] = f"{distributed.world_size} ({reason})"
     problem = gpu_problem() if device.type == "cpu" and config.run.device != "cpu" else None
     if problem is not None:
-        choices.reasons["run.device"] = f"cpu ({problem.reason})"
+        choices.reasons["run.device"] = f"cpu ({problem})"
     return choices
 
 
@@ -203,10 +165,3 @@ def set_up_cuda() -> None:
     # Torch prefers cuDNN's attention on newer GPUs. But with a mask it produces NaN gradients at some lengths (pytorch
     # issue 196678), and in searches it plans each new shape anew.
     torch.backends.cuda.enable_cudnn_sdp(False)
-
-
-def seed_update(seed: int, step: int, rank: int) -> None:
-    """Seed torch for update number `step` of `rank`, so that its dropout is independent of earlier updates."""
-    sequence = np.random.SeedSequence([seed, step, rank])
-    (update_seed,) = sequence.generate_state(1, np.uint64)
-    torch.manual_seed(int(update_seed))

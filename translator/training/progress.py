@@ -6,33 +6,27 @@ from typing import Annotated
 
 from pydantic import Field, with_config
 
-from translator.config import TrainingConfig
+from translator.core.loop import Progress
 from translator.run.records import STRICT, WholeNumber
-from translator.training.health import LossSpikes, SkippedCounts
 
-Seconds = Annotated[float, Field(ge=0)]
 AnyNumber = Annotated[float, Field(allow_inf_nan=True)]  # a model can be too bad for a finite loss
 UpdateAndLoss = Annotated[list[int | float], Field(min_length=2, max_length=2)]  # of a validation
 
 
 @with_config(STRICT)
 @dataclass
-class TrainingProgress:
+class TrainingProgress(Progress):
     """The counters and scores of a run, saved in every checkpoint."""
 
-    step: WholeNumber = 0
-    target_tokens: WholeNumber = 0
-    seconds: Seconds = 0.0  # of training and validation, over all restarts
+    seconds: Annotated[float, Field(ge=0)] = 0.0
     starts: WholeNumber = 0  # number of starts and restarts
-    validated_step: WholeNumber = 0  # step of the last validation
     best_score: float | None = None
     best_step: WholeNumber | None = None
-    validations_without_gain: WholeNumber = 0
     last_validation: dict[str, AnyNumber] = field(default_factory=dict)
     validation_losses: list[UpdateAndLoss] = field(default_factory=list)
     best_metric: str = ""  # the metric of `best_score`
-    skipped_updates: SkippedCounts = field(default_factory=SkippedCounts)
-    loss_spikes: LossSpikes = field(default_factory=LossSpikes)
+    skipped: WholeNumber = 0  # updates, in the whole run
+    skipped_in_a_row: WholeNumber = 0  # until now
 
     def note_validation(self, scores: dict[str, float], metric: str) -> bool:
         """Record the scores of a validation at the current step; return whether `metric` is the best so far.
@@ -77,7 +71,3 @@ class TrainingProgress:
         if metric not in self.last_validation:
             return f"no validation pair has a {metric}: all are longer than batching.max_length"
         return f"the {metric} was not finite at any validation"
-
-    def finished(self, config: TrainingConfig) -> str | None:
-        """Return why training has ended, with the setting that would let it continue, or None."""
-        return config.finished(self.step, self.seconds, self.validations_without_gain)

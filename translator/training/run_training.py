@@ -5,12 +5,11 @@ import json
 import logging
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final
 
 import torch
 
 from translator.checkpoint.state import find_checkpoint
-from translator.config import Config, TrainingConfig
+from translator.config import Config
 from translator.config.resuming import NO_CHANGES, Changes, shared_settings
 from translator.corpus.held_out import write_held_out
 from translator.corpus.preparation_counts import format_report
@@ -18,24 +17,20 @@ from translator.data import DataHandler
 from translator.data.preparation_report import preparation_report, warn_of_few_pairs, write_preparation_report
 from translator.evaluation import Score, TranslatedPair, evaluate_run, saved_scores, search_label
 from translator.evaluation.test_sets import sides_of_test_split
-from translator.model.device import choose_device, model_must_fit
-from translator.model.gpu_support import caution_about_gpu
 from translator.run.folder import RunFolder
 from translator.run.locks import hold_folder
 from translator.run.logging import LOGGER, RECORD, log_to_file
-from translator.run.provenance import code_fingerprint, describe_environment, package_versions
+from translator.run.provenance import describe_environment, package_versions
 from translator.run.signals import StopRequest
+from translator.speed.device import Arithmetic, choose_device, model_must_fit
+from translator.speed.gpu_support import caution_about_gpu
 from translator.training.distributed import Distributed
-from translator.training.event_file import show_test_scores
-from translator.training.model_memory import check_memory
+from translator.training.learner import build_learner
+from translator.training.monitoring.event_file import show_test_scores
 from translator.training.precision import Choices, set_up
 from translator.training.progress import TrainingProgress
-from translator.training.schedule import learning_rate
-from translator.training.trainer import Trainer
-from translator.training.update import Updater
+from translator.training.trainer import Trainer, initial_state
 from translator.training.warm_start import initial_checkpoint
-
-_HIGH_RATE: Final = 0.05  # share of the peak learning rate, from which the end of a cosine by time costs quality
 
 
 @dataclass(frozen=True)
@@ -67,9 +62,6 @@ def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) ->
         initial_checkpoint(config)
     with Distributed.join(device) as distributed, contextlib.ExitStack() as stack:
         _check_ranks(config, distributed)
-        # The ranks of a machine share its memory; each has a GPU of its own, which torch may be unable to use.
-        rank_device = choose_device(str(distributed.device(device)))
-        check_memory(config, rank_device, distributed.local_world_size if device.type == "cpu" else 1)
         changes = NO_CHANGES
         if distributed.main:
             caution_about_gpu(config.run.device, device)
@@ -88,23 +80,21 @@ def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) ->
 
 
 def _check_ranks(config: Config, distributed: Distributed) -> None:
-    """Raise ConfigError if a rank has another recipe, other code, or other versions of the libraries."""
+    """Raise ConfigError if a rank has another recipe, or other versions of this program and its libraries."""
     versions = {f"version of {package}": version for package, version in package_versions().items()}
-    distributed.check_equal({**shared_settings(config), **versions, "code of translator": code_fingerprint()[:12]})
+    distributed.check_equal({**shared_settings(config), **versions})
 
 
 def _prepared_data(config: Config, distributed: Distributed) -> DataHandler:
     """Return the prepared data; one rank of each machine prepares and hashes them, and the others reuse its results."""
-    data = DataHandler(config)
+    prepared: list[DataHandler] = []  # by the first rank of a machine
 
     def prepare_first() -> str:
-        data.prepare()
-        return json.dumps(data.corpus.file_hashes)
+        prepared.append(DataHandler(config))
+        return json.dumps(prepared[0].corpus.file_hashes)
 
     file_hashes = json.loads(distributed.once_on_each_machine(prepare_first))
-    if distributed.local_rank != 0:
-        data.prepare(verified=tuple(map(tuple, file_hashes)))
-    return data
+    return prepared[0] if prepared else DataHandler(config, verified=tuple(map(tuple, file_hashes)))
 
 
 def _train_and_evaluate(
@@ -113,16 +103,13 @@ def _train_and_evaluate(
     # 1. The trainer, which resumes from the last checkpoint.
     device = distributed.device(choose_device(config.run.device))
     choices = set_up(config, device, distributed)
-    distributed.check_equal(
-        {
-            "training.precision, as chosen": choices.precision,
-            "training.matmul_precision, as chosen": choices.matmul_precision,
-        }
-    )
+    distributed.check_equal({"training.precision, as chosen": choices.precision})
     vocabularies = (data.subword.source.vocabulary_size, data.subword.target.vocabulary_size)
-    with model_must_fit("train on the CPU (run.device=cpu), or a smaller model in a new run (model.d_model)"):
-        updater = Updater(config, vocabularies, device, choices, distributed)
-        trainer = Trainer(config, run, data, updater, distributed, stop)
+    with model_must_fit("choose another run.device, or a smaller model in a new run (model.d_model)"):
+        learner = build_learner(config, vocabularies, device, choices, distributed)
+        state = initial_state(config, run, data, learner, distributed)
+        arithmetic = Arithmetic(device, choices.precision)
+        trainer = Trainer(config, run, data, learner, state, arithmetic, distributed, stop)
     was_finished = trainer.finished is not None
     # 2. The run folder: only after the checkpoint of a resumed run has accepted settings and subword models.
     if distributed.main:
@@ -137,8 +124,6 @@ def _train_and_evaluate(
     scores: list[Score] = []
     samples: list[TranslatedPair] = []
     if distributed.main:
-        if not was_finished:
-            _caution_about_rate(config.training, trainer.progress)
         scores, samples = _evaluate(config, run, trainer.progress, reason)
     return TrainingOutcome(
         run=run,
@@ -186,20 +171,6 @@ def _record_restart(
         RECORD.info("%s: %s", setting, choice)
     LOGGER.info(choices.summary(processes))
     run.note_session(environment, changes)
-
-
-def _caution_about_rate(settings: TrainingConfig, progress: TrainingProgress) -> None:
-    """Warn if `max_minutes` ended the run long before the end of the cosine."""
-    if settings.schedule != "cosine" or settings.max_minutes is None:
-        return
-    rate_share = learning_rate(progress.step, settings, progress.seconds) / settings.learning_rate
-    if progress.seconds >= 60 * settings.max_minutes and rate_share >= _HIGH_RATE:
-        LOGGER.warning(
-            f"caution: training.max_minutes ended training at step {progress.step:,} of {settings.max_steps:,}, with "
-            f"the learning rate at {rate_share:.0%} of its peak, which costs quality. A larger training.max_minutes "
-            "lets this run continue to the end of its cosine. In a new run, training.schedule_clock=minutes fits the "
-            "cosine into the time"
-        )
 
 
 def _evaluate(

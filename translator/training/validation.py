@@ -14,20 +14,20 @@ import numpy as np
 import torch
 
 from translator.config import Config
+from translator.core.loss import TeacherForcing
+from translator.core.transformer import Transformer
 from translator.corpus.held_out import evenly_spread
 from translator.data import Batch, DataHandler
 from translator.evaluation import TranslatedPair, compute_scores
-from translator.inference.torch_searcher import TorchSearcher, search_rounding
+from translator.inference.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
-from translator.model import Transformer
-from translator.model.device import Arithmetic
-from translator.training.blockwise_loss import blockwise_head_loss
-from translator.training.breakdown import Breakdown, Means
+from translator.speed.blockwise_loss import blockwise_head_loss
+from translator.speed.device import Arithmetic
 from translator.training.distributed import Distributed
-from translator.training.loss import TeacherForcing
+from translator.training.monitoring.losses import LossesBySource, Means
 
 FEWEST_OF_A_SOURCE: Final = 50  # minimum translated sentences for scores of a single source
-_WATCHED: Final = 3  # sentences that the console shows
+_WATCHED: Final = 3  # sentences that console and TensorBoard show
 _WATCHED_WORDS: Final = 8
 
 
@@ -37,11 +37,9 @@ class Validation:
 
     scores: dict[str, float]
     """`loss` and `perplexity`, if a pair fits into a row; `bleu` and `chrf`, if pairs were translated."""
-    samples: list[TranslatedPair]
-    watched: list[TranslatedPair]
+    watched: list[TranslatedPair]  # a few, always the same
     by_source: dict[str, dict[str, float]]
     """By source: `loss`, if a pair fits; `bleu` and `chrf`, if enough were translated. Empty for a single source."""
-    loss_by_length: dict[str, float]
 
 
 @dataclass
@@ -63,13 +61,12 @@ class Validator:
         config = self.config
         # 1. The loss, without label smoothing; and a greedy search with the weights of the moment.
         self._loss = TeacherForcing(self.model, label_smoothing=0.0, r_drop=0.0, head_loss=blockwise_head_loss)
-        rounding = search_rounding(self.arithmetic.device, config.training)
-        searcher = TorchSearcher([self.model], self.arithmetic.device, rounding)
+        searcher = TorchSearcher([self.model], self.arithmetic.device)
         greedy = config.search.model_copy(update={"method": "greedy", "split_sentences": False})
         self.translator = Translator(
             searcher, self.data.subword, self.data.normalizer, greedy, config.batching.max_length
         )
-        self._breakdown = Breakdown.of_split(self.data.corpus, "validation")
+        self._losses_by_source = LossesBySource.of_split(self.data.corpus, "validation")
 
         # 2. The sample to translate, evenly spread over all sources.
         pairs: list[tuple[str, str]] = []
@@ -78,7 +75,7 @@ class Validator:
         sample = evenly_spread(len(pairs), config.training.validation_sentences)
         self._sources = [pairs[number][0] for number in sample]
         self._references = [pairs[number][1] for number in sample]
-        self._corpus_sources = self._breakdown.sources(sample)  # index of the corpus source of each
+        self._corpus_sources = self._losses_by_source.sources(sample)  # index of the corpus source of each
 
         # 3. The sentences to watch: a line of a terminal holds a source and a translation of about eight words.
         by_length = sorted(
@@ -102,29 +99,25 @@ class Validator:
             return self._translated(self._watched)
 
     def validate(self) -> Validation:
-        """Return loss, scores and sample translations; raises the exceptions of `check_stop`."""
+        """Return loss, scores and a few translations; raises the exceptions of `check_stop`."""
         # 1. Loss and translations.
         with self._evaluating():
             means = self._losses()
             pairs = self._translated(range(len(self._sources)))
 
-        # 2. Scores, and some translations to show, evenly spread.
-        shown = self.config.training.sample_translations
-        stride = max(1, len(pairs) // max(1, shown))
+        # 2. Scores, and the translations to show.
         return Validation(
             scores=_losses_of(means) | _scores(pairs),
-            samples=pairs[::stride][:shown],
             watched=[pairs[number] for number in self._watched],
             by_source=self._by_source(means, pairs),
-            loss_by_length=means.by_length,
         )
 
     def _by_source(self, means: Means, pairs: Sequence[TranslatedPair]) -> dict[str, dict[str, float]]:
         """Return the scores of each source, for the translated sample `pairs`."""
         by_source: dict[str, dict[str, float]] = {}
-        if len(self._breakdown.names) < 2:
+        if len(self._losses_by_source.names) < 2:
             return by_source
-        for place, name in enumerate(self._breakdown.names):
+        for place, name in enumerate(self._losses_by_source.names):
             scores: dict[str, float] = {}
             if name in means.by_source:  # a pair of the source fits into a row
                 scores["loss"] = means.by_source[name]
@@ -140,7 +133,7 @@ class Validator:
     def _losses(self) -> Means:
         """Return the mean losses over all validation pairs that fit into a row."""
         # 1. One entry per pair, zero on all ranks but one: so the sums are exact for any number of ranks.
-        pair_count = int(self._breakdown.starts[-1])
+        pair_count = int(self._losses_by_source.starts[-1])
         losses = np.zeros(pair_count)
         tokens = np.zeros(pair_count)
         for batch in self._batches_of_rank():
@@ -153,7 +146,7 @@ class Validator:
         losses = np.array(self.distributed.sum(losses.tolist()))
         tokens = np.array(self.distributed.sum(tokens.tolist()))
         pairs = np.flatnonzero(tokens)
-        return self._breakdown.means(self._breakdown.sums(losses[pairs], tokens[pairs], pairs))
+        return self._losses_by_source.means(self._losses_by_source.sums(losses[pairs], tokens[pairs], pairs))
 
     def _batches_of_rank(self) -> Iterator[Batch]:
         """Yield the validation batches of this rank; in a round, each rank has a batch."""
@@ -204,7 +197,7 @@ class Validator:
 
 def _losses_of(means: Means) -> dict[str, float]:
     """Return `loss` and `perplexity`; empty if no pair fits into a row. A diverged model has a loss of NaN."""
-    if not means.by_length:
+    if not means.by_source:
         return {}
     return {"loss": means.loss, "perplexity": math.exp(min(means.loss, 700.0))}
 

@@ -3,8 +3,6 @@
 V vocabulary, D model width
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -13,11 +11,10 @@ from torch import Tensor
 from translator.checkpoint.files import load_weights
 from translator.checkpoint.state import STATE_FILE, CheckpointState, find_checkpoint
 from translator.config import Config
-from translator.corpus.normalizer_rules import NormalizerRules
+from translator.core.transformer import Transformer
 from translator.errors import CheckpointError, RunError, SubwordError
-from translator.model import Transformer
 from translator.run.folder import RunFolder
-from translator.subword import JOINT_FILE, SOURCE_FILE, TARGET_FILE, SubwordPair
+from translator.subword import SubwordModel, SubwordPair
 
 SOURCE_TABLE: Final = "source_embedding.tokens.weight"
 TARGET_TABLE: Final = "own_target_embedding.tokens.weight"
@@ -26,8 +23,6 @@ _TABLES: Final = {SOURCE_TABLE: "source embedding", TARGET_TABLE: "target embedd
 """Weights with one row per piece of a vocabulary."""
 _SHAPELESS_SETTINGS: Final = ("heads", "norm", "activation", "positions")
 """Settings of the model that have no effect on the shapes of its weights."""
-
-Weights = Mapping[str, Tensor]
 
 
 def initial_checkpoint(config: Config) -> Path:
@@ -46,42 +41,63 @@ def initial_checkpoint(config: Config) -> Path:
     return find_checkpoint(run.checkpoints_folder, "best")
 
 
-def initialize(model: Transformer, subword: SubwordPair, config: Config, rules: NormalizerRules) -> list[str]:
+def initialize(model: Transformer, subword: SubwordPair, config: Config) -> list[str]:
     """Copy matching weights of `training.initialize_from` into the new `model`; return log lines.
 
-    The source is the moving average of the checkpoint, or else its weights. A weight of the same name and shape
-    is copied. If the subword models differ and those of the other run are available, rows of embeddings and output head
-    are matched by the text of their pieces. `rules` of the normalizer made the text of the new run.
+    The source is the moving average of the checkpoint, or else its weights. Weights of the same name and shape are
+    copied. Rows of embeddings and output head are matched by the text of their pieces.
 
     Raises:
         RunError: as `initial_checkpoint`.
         CheckpointError: the checkpoint is damaged, or none of its weights match.
     """
     path = initial_checkpoint(config)
-    parent = _Parent(path, *load_weights(path))
-    kind = "moving average of the weights" if parent.state.average else "weights"
-    lines = [f"starting from the {kind} of {path}", *_cautions(parent.state, config, rules)]
-    new_weights = model.state_dict()  # shares its memory with the model
+    state, old_weights = load_weights(path)
+    kind = "moving average of the weights" if state.average else "weights"
+    lines = [f"starting from the {kind} of {path}"]
+    for key in _SHAPELESS_SETTINGS:
+        old_value, new_value = getattr(state.model, key), getattr(config.model, key)
+        if old_value != new_value:
+            lines.append(f"caution: model.{key} is {new_value}, but the weights were trained with {old_value}")
 
-    # Layers: weights of the same name and shape.
+    # Layers: weights of the same name and shape; a bias only together with its matrix.
+    new_weights = model.state_dict()  # shares its memory with the model
     layer_names = new_weights.keys() - _TABLES.keys()
-    copied_names = _matching_names(new_weights, parent.weights)
-    for name in copied_names:
-        new_weights[name].copy_(parent.weights[name])
-    lines.append(f"layers: {len(copied_names)} of {len(layer_names)} tensors copied")
-    new_modules = {name.rpartition(".")[0] for name in layer_names - copied_names}
+    names_by_module: dict[str, list[str]] = {}
+    for name in layer_names:
+        names_by_module.setdefault(name.rpartition(".")[0], []).append(name)
+    copied = 0
+    new_modules = []
+    for module, names in names_by_module.items():
+        if all(name in old_weights and old_weights[name].shape == new_weights[name].shape for name in names):
+            for name in names:
+                new_weights[name].copy_(old_weights[name])
+            copied += len(names)
+        else:
+            new_modules.append(module)
+    lines.append(f"layers: {copied} of {len(layer_names)} tensors copied")
     if new_modules:
         lines.append(f"newly initialized: {', '.join(sorted(new_modules))}")
 
-    # Tables: rows of the same piece.
-    copied_rows = 0
+    # Tables: rows of the same piece. A tied table is missing, and equals the one before it.
+    old_subword = _subword_of(path, state, subword)
+    old_table = old_weights[SOURCE_TABLE]
     for name, title in _TABLES.items():
-        if name in new_weights:
-            rows, line = _copy_rows(name, new_weights[name], parent, subword)
-            copied_rows += rows
-            lines.append(f"{title}: {line}")
+        old_table = old_weights.get(name, old_table)
+        if name not in new_weights:
+            continue
+        if new_weights[name].size(1) != old_table.size(1):
+            widths = f"{new_weights[name].size(1)} here and {old_table.size(1)} in that run"
+            lines.append(f"{title}: newly initialized, since its width is {widths}")
+        elif old_subword is None:
+            lines.append(f"{title}: newly initialized, since the subword models of that run are not available")
+        else:
+            side = "source" if name == SOURCE_TABLE else "target"
+            rows = _copy_rows(new_weights[name], getattr(subword, side), old_table, getattr(old_subword, side))
+            copied += rows
+            lines.append(f"{title}: {rows:,} of {len(new_weights[name]):,} pieces copied, matched by their text")
 
-    if not copied_names and not copied_rows:
+    if copied == 0:
         raise CheckpointError(
             f"no weight of {path} fits the new model: {'; '.join(lines[1:])}. Use the settings of that run "
             "(above all model.d_model), or leave training.initialize_from out"
@@ -89,85 +105,19 @@ def initialize(model: Transformer, subword: SubwordPair, config: Config, rules: 
     return lines
 
 
-@dataclass(frozen=True)
-class _Parent:
-    """The checkpoint that the new model starts from."""
-
-    path: Path
-    state: CheckpointState
-    weights: Weights
-
-    def table(self, name: str) -> Tensor:
-        """Return a table (V, D) by its name in `_TABLES`; a tied one is missing, and equals the one before it."""
-        source_table = self.weights[SOURCE_TABLE]
-        target_table = self.weights.get(TARGET_TABLE, source_table)
-        head = self.weights.get(HEAD, target_table)
-        return {SOURCE_TABLE: source_table, TARGET_TABLE: target_table, HEAD: head}[name]
-
-    def subword(self) -> SubwordPair | None:
-        """Return the subword models of the checkpoint, or None if its run folder lacks them."""
-        try:
-            pair = SubwordPair.load(RunFolder(self.path.parent.parent).subword_folder)
-        except SubwordError:
-            return None
-        return pair if pair.sha256 == self.state.subword else None
+def _subword_of(path: Path, state: CheckpointState, subword: SubwordPair) -> SubwordPair | None:
+    """Return the subword models of the checkpoint at `path`; None if they are neither `subword` nor in its run."""
+    if state.subword == subword.sha256:
+        return subword
+    try:
+        pair = SubwordPair.load(RunFolder(path.parent.parent).subword_folder)
+    except SubwordError:
+        return None
+    return pair if pair.sha256 == state.subword else None
 
 
-def _matching_names(new_weights: Weights, parent_weights: Weights) -> set[str]:
-    """Return the names of weights with the same shape in both models, without tables."""
-    same_shape = set()
-    for name in new_weights.keys() & parent_weights.keys() - _TABLES.keys():
-        if new_weights[name].shape == parent_weights[name].shape:
-            same_shape.add(name)
-    # A bias is copied only together with its matrix.
-    matching = set()
-    for name in same_shape:
-        matrix = name.removesuffix("bias") + "weight" if name.endswith(".bias") else name
-        if matrix in same_shape or matrix not in new_weights:
-            matching.add(name)
-    return matching
-
-
-def _cautions(state: CheckpointState, config: Config, rules: NormalizerRules) -> list[str]:
-    """Return a line for each setting that the shapes do not show and that differs from that of the checkpoint."""
-    settings = []  # name, value in the checkpoint, value in the new run
-    for key in _SHAPELESS_SETTINGS:
-        settings.append((f"model.{key}", getattr(state.model, key), getattr(config.model, key)))
-    for key, rule in config.corpus.normalization.model_dump(mode="json").items():
-        settings.append((f"corpus.normalization.{key}", state.normalization.get(key, rule), rule))
-    if state.normalizer:
-        settings.append(("the hash of the normalizer's rules", state.normalizer, rules.sha256))
-    else:
-        settings.append(("the version of the normalizer", state.normalizer_version, rules.version))
-
-    lines = []
-    for name, old_value, new_value in settings:
-        if old_value != new_value:
-            lines.append(f"caution: {name} is {new_value}, but the weights were trained with {old_value}")
-    return lines
-
-
-def _copy_rows(name: str, new_table: Tensor, parent: _Parent, subword: SubwordPair) -> tuple[int, str]:
-    """Copy the rows of a table (V, D) whose pieces match; return their number and what the log says about them."""
-    old_table = parent.table(name)
-    if new_table.size(1) != old_table.size(1):
-        widths = f"{new_table.size(1)} here and {old_table.size(1)} in that run"
-        return 0, f"newly initialized, since its width is {widths}"
-
-    # The same subword model numbers pieces in the same way.
-    is_source = name == SOURCE_TABLE
-    new_model = subword.source if is_source else subword.target
-    own_hash = parent.state.subword.get(SOURCE_FILE if is_source else TARGET_FILE)
-    old_hash = parent.state.subword.get(JOINT_FILE, own_hash)
-    if new_model.sha256 == old_hash:
-        new_table.copy_(old_table)
-        return len(new_table), f"all {len(new_table):,} pieces copied"
-
-    # Another subword model: match pieces by their text.
-    old_subword = parent.subword()
-    if old_subword is None:
-        return 0, "newly initialized, since the subword models differ and those of that run are not available"
-    old_model = old_subword.source if is_source else old_subword.target
+def _copy_rows(new_table: Tensor, new_model: SubwordModel, old_table: Tensor, old_model: SubwordModel) -> int:
+    """Copy the rows of a table (V, D) whose pieces have the same text; return their number."""
     old_pieces = old_model.pieces_of(range(old_model.vocabulary_size))
     old_row_of_piece = {piece: row for row, piece in enumerate(old_pieces)}
     new_rows = []
@@ -177,5 +127,4 @@ def _copy_rows(name: str, new_table: Tensor, parent: _Parent, subword: SubwordPa
             new_rows.append(row)
             old_rows.append(old_row_of_piece[piece])
     new_table[new_rows] = old_table[old_rows]
-    matches = f"{len(new_rows):,} of {len(new_table):,} pieces matched by text"
-    return len(new_rows), f"{matches}, the others newly initialized"
+    return len(new_rows)

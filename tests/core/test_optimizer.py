@@ -1,0 +1,152 @@
+"""The optimizer of a model: AdamW, clipping, skipped updates, exact resumption, and the start of learning."""
+
+import copy
+import math
+from typing import Literal
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from tests.support.optimizer_steps import (
+    FINITE,
+    RATE,
+    backward,
+    gradients_of,
+    make_update,
+    moments_of,
+    network,
+    no_synchronization,
+    skip_update,
+)
+from translator.core import SOS
+from translator.core.layers import NetworkSettings, NormOrder
+from translator.core.optimizer import EPSILON, ModelOptimizer, OptimizerSettings, ScheduleSettings, learning_rate
+from translator.core.transformer import Transformer
+
+SETTINGS = OptimizerSettings(weight_decay=0.1, clip=None)
+CLIP = 0.5  # below the norm of every gradient here
+
+
+@pytest.mark.parametrize("clip", [None, CLIP, 1e6])
+def test_updates_are_those_of_torchs_adamw_after_its_clipping(clip: float | None) -> None:
+    model, expected = network(), network()
+    optimizer = ModelOptimizer(model, OptimizerSettings(weight_decay=0.0, clip=clip))
+    torch_optimizer = torch.optim.AdamW(expected.parameters(), RATE, betas=(0.9, 0.98), eps=EPSILON, weight_decay=0.0)
+    for number in range(4):
+        make_update(model, optimizer, number)
+        assert backward(expected, number) > CLIP
+        if clip is not None:
+            nn.utils.clip_grad_norm_(expected.parameters(), clip)
+        torch_optimizer.step()
+        torch_optimizer.zero_grad()
+    torch.testing.assert_close(list(model.parameters()), list(expected.parameters()), rtol=1e-5, atol=1e-7)
+
+
+def test_weight_decay_applies_to_matrices_only() -> None:
+    dimensions: dict[float, list[int]] = {0.1: [], 0.0: []}
+    for group in ModelOptimizer(network(), SETTINGS).groups:
+        dimensions[group["weight_decay"]] += [weight.dim() for weight in group["params"]]
+    assert dimensions == {0.1: [2, 2], 0.0: [1, 1, 1, 1]}
+
+
+def test_updates_after_a_restoration_have_the_same_bits() -> None:
+    model = network()
+    optimizer = ModelOptimizer(model, SETTINGS)
+    make_update(model, optimizer, 1)
+
+    restored_model = network()
+    restored_model.load_state_dict(model.state_dict())
+    restored = ModelOptimizer(restored_model, SETTINGS)
+    restored.restore(moments_of(optimizer))
+
+    make_update(model, optimizer, 2)
+    make_update(restored_model, restored, 2)
+    torch.testing.assert_close(restored_model.state_dict(), model.state_dict(), rtol=0, atol=0)
+
+
+def test_the_moments_of_an_unknown_optimizer_are_refused() -> None:
+    with pytest.raises(KeyError, match="muon"):
+        ModelOptimizer(network(), SETTINGS).restore({"muon.0.momentum_buffer": torch.zeros(1)})
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+@pytest.mark.parametrize("clip", [None, 1.0])
+def test_a_nonfinite_update_changes_neither_weights_nor_moments(value: float, clip: float | None) -> None:
+    model = network()
+    optimizer = ModelOptimizer(model, OptimizerSettings(weight_decay=0.1, clip=clip))
+    make_update(model, optimizer, 1)
+    weights, moments = copy.deepcopy(model.state_dict()), moments_of(optimizer)
+    assert moments
+    skip_update(model, optimizer, value)
+    torch.testing.assert_close(model.state_dict(), weights, rtol=0, atol=0)
+    torch.testing.assert_close(moments_of(optimizer), moments, rtol=0, atol=0)
+
+
+def test_a_skipped_first_update_leaves_no_trace_in_the_next() -> None:
+    model, undisturbed_model = network(), network()
+    optimizer = ModelOptimizer(model, SETTINGS)
+    undisturbed = ModelOptimizer(undisturbed_model, SETTINGS)
+    skip_update(model, optimizer, math.nan)
+    make_update(model, optimizer, 1)
+    make_update(undisturbed_model, undisturbed, 1)
+    torch.testing.assert_close(model.state_dict(), undisturbed_model.state_dict(), rtol=0, atol=0)
+    torch.testing.assert_close(moments_of(optimizer), moments_of(undisturbed), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("device", ["cpu", *["cuda"] * torch.cuda.is_available()])
+def test_an_update_does_not_wait_for_the_device(device: str) -> None:
+    place = torch.device(device)
+    model = network().to(place)
+    optimizer = ModelOptimizer(model, OptimizerSettings(weight_decay=0.1, clip=CLIP))
+    for number in range(2):
+        norm = backward(model, number)
+        finite = torch.isfinite(norm)
+        with no_synchronization(place):
+            optimizer.update(RATE, norm, finite)
+            model.zero_grad()
+
+
+def test_an_update_keeps_the_gradients_in_their_memory() -> None:
+    model = network()
+    optimizer = ModelOptimizer(model, OptimizerSettings(clip=CLIP))
+    norm = backward(model, 1)
+    addresses = [gradient.data_ptr() for gradient in gradients_of(model)]
+    optimizer.update(RATE, norm, FINITE)
+    assert [gradient.data_ptr() for gradient in gradients_of(model)] == addresses
+
+
+VOCABULARY = 20
+
+
+@pytest.mark.parametrize(("tied", "surplus"), [("none", 1.0), ("target", 2.0)])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_twelve_layers_start_near_chance_loss_and_learn_during_warmup(
+    norm: NormOrder, tied: Literal["none", "target"], surplus: float
+) -> None:
+    """The target is the word that the source repeats; only a path through all twelve layers can carry it."""
+    torch.manual_seed(1)
+    model = Transformer(
+        NetworkSettings(64, 4, encoder_layers=6, decoder_layers=6, feed_forward=128, norm=norm, tied_embeddings=tied),
+        VOCABULARY,
+        VOCABULARY,
+    )
+    schedule = ScheduleSettings(learning_rate=1e-3, warmup_steps=15)
+    optimizer = ModelOptimizer(model, OptimizerSettings(clip=None))
+
+    losses = []
+    for step in range(1, 26):
+        words = torch.randint(4, VOCABULARY, (32, 1))
+        source = words.repeat(1, 3)
+        target_input = torch.full((32, 1), SOS)
+        logits = model(source, target_input)  # (32, 1, V)
+        loss = F.cross_entropy(logits.flatten(0, 1), words.flatten())
+        torch.autograd.backward(loss)
+        optimizer.update(learning_rate(step, schedule), torch.tensor(1.0), FINITE)
+        model.zero_grad()
+        losses.append(loss.item())
+
+    chance_loss = math.log(VOCABULARY)
+    assert chance_loss - 0.3 < losses[0] < chance_loss + surplus
+    assert sum(losses[-3:]) / 3 < 0.3

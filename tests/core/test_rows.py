@@ -1,0 +1,80 @@
+"""A batch of rows gives the loss and the gradients of its sentences one by one."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.support.small_model import random_pairs, rows_of, small_model
+from translator.core.batch import Batch
+from translator.core.layers import NormOrder
+from translator.core.loss import TeacherForcing
+from translator.core.positions import Positions
+from translator.core.transformer import Transformer
+
+PAIRS = random_pairs(10)
+ROWS = rows_of(PAIRS, pairs_a_row=4, row_length=31)
+SENTENCES = [rows_of([pair], pairs_a_row=1) for pair in PAIRS]
+Gradients = dict[str, Tensor]
+
+
+def loss_and_gradients(model: Transformer, batches: list[Batch], r_drop: float = 0.0) -> tuple[Tensor, Gradients]:
+    """The summed objective and its gradients."""
+    loss = TeacherForcing(model, label_smoothing=0.1, r_drop=r_drop)
+    model.zero_grad()
+    total = torch.zeros((), dtype=torch.float64)
+    for batch in batches:
+        objective = loss(batch).objective
+        objective.backward()  # type: ignore[no-untyped-call]
+        total += objective.detach()
+    gradients = {}
+    for name, weight in model.named_parameters():
+        assert weight.grad is not None, name
+        gradients[name] = weight.grad.clone()
+    return total, gradients
+
+
+def assert_same(ours: tuple[Tensor, Gradients], expected: tuple[Tensor, Gradients]) -> None:
+    torch.testing.assert_close(ours, expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
+def test_rows_have_the_loss_and_gradients_of_single_sentences(norm: NormOrder, positions: Positions) -> None:
+    model = small_model(norm=norm, positions=positions, dropout=0.0).double()
+    assert_same(loss_and_gradients(model, [ROWS]), loss_and_gradients(model, SENTENCES))
+
+
+def test_r_drop_over_rows_equals_that_over_single_sentences() -> None:
+    """Without dropout the two passes are equal, so the loss of both is that of one."""
+    model = small_model(dropout=0.0).double().train()
+    assert_same(loss_and_gradients(model, [ROWS], r_drop=3.0), loss_and_gradients(model, SENTENCES))
+
+
+def test_a_row_without_sentences_adds_nothing() -> None:
+    model = small_model(dropout=0.0).double()
+    empty = torch.zeros(7, 3, 31, dtype=torch.int64)
+    with_empty_rows = replace(ROWS, fields=torch.cat((ROWS.fields, empty), dim=1))
+    assert_same(loss_and_gradients(model, [with_empty_rows]), loss_and_gradients(model, [ROWS]))
+
+
+@torch.no_grad()
+def test_token_losses_summed_by_sentence_are_those_of_single_sentences() -> None:
+    loss = TeacherForcing(small_model(dropout=0.0).double(), label_smoothing=0.1)
+    expected = [loss(sentence).of_tokens.sum().item() for sentence in SENTENCES]
+    assert ROWS.sum_by_sentence(loss(ROWS).of_tokens).tolist() == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+@torch.no_grad()
+def test_a_token_of_one_sentence_does_not_change_another_of_its_row(side: str) -> None:
+    model = small_model(dropout=0.0).double().eval()
+    batch = rows_of([([5, 6, 7], [8, 9]), ([10, 11], [12, 13, 14])], pairs_a_row=2)
+    states_before = model.states(batch)
+    tokens = batch.source if side == "source" else batch.target_input
+    tokens[0, 1] = 20  # in the first sentence
+    states = model.states(batch)
+    is_second = batch.target_sentence == 2
+    assert torch.equal(states[is_second], states_before[is_second])
+    assert not torch.equal(states, states_before), "the first sentence has other states"

@@ -1,0 +1,188 @@
+"""The whole network, compared with `nn.Transformer` of torch and with itself."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from translator.core import EOS, PAD, SOS
+from translator.core.attention import CrossAttention, MultiHeadAttention, SelfAttention
+from translator.core.layers import Activation, DecoderLayer, EncoderLayer, NetworkSettings, NormOrder
+from translator.core.masks import one_sentence_a_row
+from translator.core.transformer import Transformer
+
+SMALL = NetworkSettings(d_model=32, heads=4, encoder_layers=2, decoder_layers=3, feed_forward=48, max_positions=40)
+VOCABULARY = 30
+
+
+def model_of(**changes: Any) -> Transformer:
+    torch.manual_seed(1)
+    model = Transformer(replace(SMALL, **changes), VOCABULARY, VOCABULARY)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(0.1 * torch.randn_like(weight))
+    return model.eval()
+
+
+def batch(seed: int = 1, rows: int = 5) -> tuple[Tensor, Tensor]:
+    """Source (rows, 9) and target input (rows, 7), filled with PAD to the right."""
+    generator = torch.Generator().manual_seed(seed)
+    source = torch.randint(4, VOCABULARY, (rows, 9), generator=generator)
+    target = torch.randint(4, VOCABULARY, (rows, 7), generator=generator)
+    target[:, 0] = SOS
+    for row in range(rows):
+        length = 9 - row
+        source[row, length - 1] = EOS
+        source[row, length:] = PAD
+        target[row, 7 - row :] = PAD
+    return source, target
+
+
+def copy_attention(ours: SelfAttention | CrossAttention, theirs: nn.MultiheadAttention) -> None:
+    if isinstance(ours, SelfAttention):
+        theirs.in_proj_weight.copy_(ours.query_key_value.weight)
+        theirs.in_proj_bias.copy_(ours.query_key_value.bias)
+    else:
+        theirs.in_proj_weight.copy_(torch.cat((ours.query.weight, ours.key_value.weight)))
+        theirs.in_proj_bias.copy_(torch.cat((ours.query.bias, ours.key_value.bias)))
+    theirs.out_proj.load_state_dict(ours.output.state_dict())
+
+
+def copy_encoder_layer(ours: EncoderLayer, theirs: nn.TransformerEncoderLayer) -> None:
+    copy_attention(ours.self_attention, theirs.self_attn)
+    theirs.norm1.load_state_dict(ours.self_attention_residual.norm.state_dict())
+    theirs.norm2.load_state_dict(ours.feed_forward_residual.norm.state_dict())
+    theirs.linear1.load_state_dict(ours.feed_forward.inner.state_dict())
+    theirs.linear2.load_state_dict(ours.feed_forward.outer.state_dict())
+
+
+def copy_decoder_layer(ours: DecoderLayer, theirs: nn.TransformerDecoderLayer) -> None:
+    copy_attention(ours.self_attention, theirs.self_attn)
+    copy_attention(ours.cross_attention, theirs.multihead_attn)
+    theirs.norm1.load_state_dict(ours.self_attention_residual.norm.state_dict())
+    theirs.norm2.load_state_dict(ours.cross_attention_residual.norm.state_dict())
+    theirs.norm3.load_state_dict(ours.feed_forward_residual.norm.state_dict())
+    theirs.linear1.load_state_dict(ours.feed_forward.inner.state_dict())
+    theirs.linear2.load_state_dict(ours.feed_forward.outer.state_dict())
+
+
+@torch.no_grad()
+def torch_transformer(ours: Transformer, settings: NetworkSettings) -> nn.Transformer:
+    """`nn.Transformer` with the weights of `ours`."""
+    theirs = nn.Transformer(
+        settings.d_model,
+        settings.heads,
+        settings.encoder_layers,
+        settings.decoder_layers,
+        settings.feed_forward,
+        dropout=0.0,
+        activation=settings.activation,
+        norm_first=settings.norm == "pre",
+        batch_first=True,
+    ).eval()
+    theirs.encoder.use_nested_tensor = False
+    for encoder_layer, their_encoder_layer in zip(ours.encoder.layers, theirs.encoder.layers, strict=True):
+        assert isinstance(their_encoder_layer, nn.TransformerEncoderLayer)
+        copy_encoder_layer(encoder_layer, their_encoder_layer)
+    for decoder_layer, their_decoder_layer in zip(ours.decoder.layers, theirs.decoder.layers, strict=True):
+        assert isinstance(their_decoder_layer, nn.TransformerDecoderLayer)
+        copy_decoder_layer(decoder_layer, their_decoder_layer)
+    if settings.norm == "pre":
+        assert theirs.encoder.norm is not None and theirs.decoder.norm is not None
+        theirs.encoder.norm.load_state_dict(ours.encoder.norm.state_dict())
+        theirs.decoder.norm.load_state_dict(ours.decoder.norm.state_dict())
+    else:  # the original paper has no norm after a post-norm stack
+        theirs.encoder.norm = theirs.decoder.norm = None
+    return theirs
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_logits_equal_those_of_torch_with_the_same_weights(norm: NormOrder, activation: Activation) -> None:
+    ours = model_of(norm=norm, activation=activation)
+    theirs = torch_transformer(ours, replace(SMALL, norm=norm, activation=activation))
+    source, target = batch()
+    source_padding = torch.zeros(5, 9).masked_fill(source == PAD, -torch.inf)
+    target_padding = torch.zeros(5, 7).masked_fill(target == PAD, -torch.inf)
+    with torch.no_grad():
+        states = theirs(
+            ours.source_embedding(source, torch.arange(9).expand(5, -1)),
+            ours.target_embedding(target, torch.arange(7).expand(5, -1)),
+            tgt_mask=nn.Transformer.generate_square_subsequent_mask(7),
+            src_key_padding_mask=source_padding,
+            tgt_key_padding_mask=target_padding,
+            memory_key_padding_mask=source_padding,
+        )
+        expected = ours.project(states)
+        logits = ours(source, target)
+    real = target != PAD
+    torch.testing.assert_close(logits[real], expected[real], rtol=1e-5, atol=1e-5)
+    assert logits.std() > 0.1
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_neither_other_rows_nor_padding_change_the_logits_of_a_row(norm: NormOrder) -> None:
+    model = model_of(norm=norm)
+    source, target = batch()
+    together = model(source, target)
+    for row in range(len(source)):
+        row_source = source[row : row + 1, : int((source[row] != PAD).sum())]
+        row_target = target[row : row + 1, : int((target[row] != PAD).sum())]
+        alone = model(row_source, row_target)
+        length = row_target.size(1)
+        torch.testing.assert_close(together[row, :length], alone[0], rtol=1e-5, atol=1e-5)
+        padded = model(nn.functional.pad(row_source, (0, 9)), nn.functional.pad(row_target, (0, 5)))
+        torch.testing.assert_close(padded[0, :length], alone[0], rtol=1e-5, atol=1e-5)
+
+
+def test_attention_weights_of_each_layer_obey_the_masks_and_sum_to_one() -> None:
+    model = model_of()
+    source, target = batch()
+    weights = model.attention(source, target)
+    masks = model.masks(one_sentence_a_row(source), one_sentence_a_row(target))
+    stacks = ((weights.encoder, 2, (5, 4, 9, 9)), (weights.decoder, 3, (5, 4, 7, 7)), (weights.cross, 3, (5, 4, 7, 9)))
+    for (layers, count, shape), mask in zip(stacks, masks, strict=True):
+        assert len(layers) == count
+        for layer_weights in layers:
+            assert layer_weights.shape == shape
+            assert (layer_weights[~mask.expand_as(layer_weights)] == 0).all()
+            sums = layer_weights.sum(-1)
+            torch.testing.assert_close(sums, torch.ones_like(sums))
+
+
+def test_asking_for_attention_leaves_the_kernel_of_the_model() -> None:
+    model = model_of()
+    kernel = attending_to_nothing
+    model.use_attention(kernel)
+    model.attention(*batch())
+    kernels = [module.kernel for module in model.modules() if isinstance(module, MultiHeadAttention)]
+    assert kernels == [kernel] * (2 + 2 * 3)
+
+
+def attending_to_nothing(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
+    return torch.zeros_like(query)
+
+
+@pytest.mark.parametrize(("tied", "matrices"), [("none", 3), ("target", 2), ("all", 1)])
+def test_tied_weights_exist_once_and_every_weight_gets_a_gradient(tied: str, matrices: int) -> None:
+    model = model_of(tied_embeddings=tied)
+    weights = model.state_dict().values()
+    assert [weight.shape for weight in weights].count(torch.Size((VOCABULARY, 32))) == matrices
+    assert len({weight.data_ptr() for weight in weights}) == len(weights)
+    assert (model.head_weight is model.target_embedding.tokens.weight) == (tied != "none")
+    assert (model.source_embedding is model.target_embedding) == (tied == "all")
+
+    torch.autograd.backward(model(*batch()).logsumexp(-1).sum())
+    for name, weight in model.named_parameters():
+        assert weight.grad is not None, name
+
+
+@pytest.mark.parametrize("side", ["source", "target_input"])
+def test_sequence_longer_than_the_positions_is_rejected(side: str) -> None:
+    sequences = {"source": torch.full((1, 3), 5), "target_input": torch.full((1, 3), 5)}
+    sequences[side] = torch.full((1, 41), 5)
+    with pytest.raises(ValueError, match="41 tokens is longer than the 40 positions"):
+        model_of()(**sequences)

@@ -1,0 +1,133 @@
+"""One update: the gradient of all micro-batches, clipping, skipping what is not finite, and dropout by its number."""
+
+import copy
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.support.small_model import random_pairs, rows_of, small_model
+from tests.support.toy_training import step_of
+from translator.core.batch import Batch, collate_rows
+from translator.core.loss import TeacherForcing
+from translator.core.optimizer import ModelOptimizer, OptimizerSettings, ScheduleSettings
+from translator.core.update import Learner, plain_learner, seed_update
+
+ROWS = [
+    [([5, 6, 7], [20, 21]), ([8], [22, 23, 24, 25]), ([9, 10], [11])],
+    [([11, 12, 13], [20])],
+    [([14], [15]), ([16, 17], [18, 19, 20])],
+]
+"""Three rows, with unlike numbers of tokens."""
+
+MICRO_BATCHES = [collate_rows([row], row_length=16) for row in ROWS]
+SCHEDULE = ScheduleSettings(learning_rate=1e-2, schedule="constant")
+
+
+def learner_of(clip: float | None = None, schedule: ScheduleSettings = SCHEDULE, **changes: Any) -> Learner:
+    model = small_model(**changes)
+    return plain_learner(TeacherForcing(model, 0.1), ModelOptimizer(model, OptimizerSettings(clip=clip)), schedule)
+
+
+def weights_of(learner: Learner) -> dict[str, Tensor]:
+    return copy.deepcopy(learner.loss.model.state_dict())
+
+
+def tokens_of(batches: list[Batch]) -> int:
+    return sum(batch.target_tokens for batch in batches)
+
+
+def gradients_of_step(batches: list[Batch]) -> list[Tensor]:
+    """The gradients that one update takes from `batches`, by the weights after a step of plain gradient descent."""
+    model = small_model(dropout=0.0)
+    before = [weight.detach().clone() for weight in model.parameters()]
+
+    class GradientDescent(ModelOptimizer):
+        def update(self, rate: float, gradient_norm: Tensor, finite: Tensor) -> None:
+            with torch.no_grad():
+                for weight in model.parameters():
+                    assert weight.grad is not None
+                    weight.sub_(weight.grad)
+
+    learner = plain_learner(TeacherForcing(model, 0.1), GradientDescent(model, OptimizerSettings()), SCHEDULE)
+    learner.update(step_of(batches), 1)
+    return [old - new.detach() for old, new in zip(before, model.parameters(), strict=True)]
+
+
+def test_micro_batches_give_the_gradient_of_their_union() -> None:
+    """Of three uneven batches as of all their rows at once: each token weighs the same."""
+    union = gradients_of_step([collate_rows(ROWS, row_length=16)])
+    torch.testing.assert_close(gradients_of_step(MICRO_BATCHES), union, rtol=1e-4, atol=1e-6)
+
+
+def test_the_gradient_is_divided_by_the_target_tokens_of_the_update() -> None:
+    model = small_model(dropout=0.0)
+    objective = TeacherForcing(model, 0.1)(MICRO_BATCHES[0]).objective / MICRO_BATCHES[0].target_tokens
+    expected = torch.autograd.grad(objective, list(model.parameters()))
+    torch.testing.assert_close(gradients_of_step(MICRO_BATCHES[:1]), list(expected), rtol=1e-4, atol=1e-6)
+
+
+def test_the_result_has_the_loss_of_each_token_and_the_totals() -> None:
+    result = learner_of().update(step_of(MICRO_BATCHES), 1)
+    for batch, token_losses in zip(MICRO_BATCHES, result.token_losses, strict=True):
+        assert torch.equal(token_losses > 0, batch.target_sentence > 0)
+    assert (result.target_tokens, result.positions, result.learning_rate) == (tokens_of(MICRO_BATCHES), 96, 1e-2)
+    assert result.finite
+
+
+def test_the_norm_is_that_of_the_whole_gradient_before_clipping() -> None:
+    whole = torch.cat([gradient.flatten() for gradient in gradients_of_step(MICRO_BATCHES)])
+    result = learner_of(clip=0.01, dropout=0.0).update(step_of(MICRO_BATCHES), 1)
+    assert result.gradient_norm.item() == pytest.approx(whole.norm().item(), rel=1e-4)
+
+
+def test_gradients_of_an_update_do_not_reach_the_next() -> None:
+    learner = learner_of(dropout=0.0)
+    learner.update(step_of(MICRO_BATCHES), 1)
+    assert all(weight.grad is None for weight in learner.loss.model.parameters())
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_an_update_with_a_nonfinite_loss_is_skipped(value: float) -> None:
+    learner = learner_of(clip=1.0)
+    learner.update(step_of(MICRO_BATCHES), 1)
+    before = weights_of(learner)
+    moments = copy.deepcopy(learner.optimizer.tensors())
+
+    with torch.no_grad():
+        learner.loss.model.decoder.norm.bias.add_(value)  # type: ignore[operator]
+    spoilt = weights_of(learner)
+    result = learner.update(step_of(MICRO_BATCHES), 2)
+    assert not result.finite
+    torch.testing.assert_close(weights_of(learner), spoilt, rtol=0, atol=0, equal_nan=True)
+    torch.testing.assert_close(learner.optimizer.tensors(), moments, rtol=0, atol=0)
+
+    # The next update with good numbers works again.
+    learner.loss.model.load_state_dict(before)
+    assert learner.update(step_of(MICRO_BATCHES), 3).finite
+    assert not torch.equal(weights_of(learner)["decoder.norm.bias"], before["decoder.norm.bias"])
+
+
+def test_an_update_depends_on_its_number_and_not_on_earlier_random_numbers() -> None:
+    step = step_of([rows_of(random_pairs(8), pairs_a_row=4)])
+    losses = []
+    for number in (1, 1, 2):
+        torch.rand(3)  # another state of the generator
+        losses.append(learner_of(dropout=0.3).update(step, number).token_losses[0])
+    assert torch.equal(losses[0], losses[1])
+    assert not torch.equal(losses[0], losses[2])
+
+
+def test_random_numbers_depend_on_seed_update_and_rank() -> None:
+    draws = set()
+    for arguments in ((1, 1, 0), (2, 1, 0), (1, 2, 0), (1, 1, 1)):
+        seed_update(*arguments)
+        draws.add(torch.rand(1).item())
+    assert len(draws) == 4
+
+
+def test_dropout_and_r_drop_start_at_their_update() -> None:
+    learner = learner_of(dropout=0.3, schedule=ScheduleSettings(1e-2, "constant", dropout_from=2))
+    learner.loss.r_drop = 1.0
+    assert [learner.update(step_of(MICRO_BATCHES), number).passes for number in (1, 2)] == [1, 2]

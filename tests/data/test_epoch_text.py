@@ -1,0 +1,224 @@
+"""The text of an epoch: a pure function of seed, epoch, pair and repetition, for any division of the work."""
+
+import dataclasses
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from translator.config.training_section import AugmentationConfig
+from translator.data.epoch_text import EpochText
+from translator.data.mixture import Drawn
+from translator.subword import SubwordModel, SubwordPair
+
+Rows = list[tuple[list[int], list[int]]]  # of each pair, the ids of both sides
+
+
+def drawn(text: EpochText, epoch: int = 0, times: int = 1) -> Drawn:
+    """Each pair of the corpus, drawn so many times."""
+    pairs = np.repeat(np.arange(len(text.store)), times)
+    repetitions = np.tile(np.arange(times, dtype=np.int32), len(text.store))
+    return Drawn(epoch=epoch, pairs=pairs, repetitions=repetitions)
+
+
+def rows_of(text: EpochText, drawn: Drawn) -> Rows:
+    ids = text.ids(drawn)
+    sources = np.split(ids.source, np.cumsum(ids.lengths.source - 1)[:-1])
+    targets = np.split(ids.target, np.cumsum(ids.lengths.target - 1)[:-1])
+    return [(source.tolist(), target.tolist()) for source, target in zip(sources, targets, strict=True)]
+
+
+def rows(text: EpochText, epoch: int = 0, times: int = 1) -> Rows:
+    return rows_of(text, drawn(text, epoch, times))
+
+
+def models(text: EpochText) -> tuple[SubwordModel, SubwordModel]:
+    subword = SubwordPair.load(text.subword_folder)
+    return subword.source, subword.target
+
+
+def lines(text: EpochText, column: int) -> list[str]:
+    """Return all training text of the source side (column 0) or the target side (1)."""
+    pairs = itertools.chain.from_iterable(text.corpus.pairs("train", name) for name in text.sources)
+    return [pair[column] for pair in pairs]
+
+
+def decoded(text: EpochText, sampled: Rows, column: int) -> list[str]:
+    return models(text)[column].decode_ids([row[column] for row in sampled])
+
+
+def differences(first: Sequence[object], second: Sequence[object]) -> int:
+    return sum(a != b for a, b in zip(first, second, strict=True))
+
+
+def middle_length(rows_of_ids: Sequence[Sequence[int]]) -> int:
+    return sorted(map(len, rows_of_ids))[len(rows_of_ids) // 2]
+
+
+# --- sampled pieces ---
+
+
+@pytest.mark.parametrize("column", [0, 1])
+def test_sampling_keeps_the_text(sampled_text: EpochText, column: int) -> None:
+    assert decoded(sampled_text, rows(sampled_text), column) == lines(sampled_text, column)
+
+
+@pytest.mark.parametrize("column", [0, 1])
+def test_sampling_cuts_most_sentences_into_other_pieces(sampled_text: EpochText, column: int) -> None:
+    plain_rows = models(sampled_text)[column].encode(lines(sampled_text, column))
+    ids = [row[column] for row in rows(sampled_text)]
+    assert differences(ids, plain_rows) > len(ids) / 2
+
+
+def test_the_ids_of_a_pair_do_not_depend_on_the_pairs_around_it(sampled_text: EpochText) -> None:
+    text = dataclasses.replace(sampled_text, augmentation=AugmentationConfig(typos=0.5))
+    all_drawn = drawn(text, epoch=3, times=2)
+    expected = rows_of(text, all_drawn)
+    for places in np.array_split(np.random.default_rng(1).permutation(len(all_drawn.pairs)), 9):
+        assert rows_of(text, all_drawn.at(places)) == [expected[place] for place in places]
+
+
+def test_lengths_for_the_plan_are_those_of_the_ids(sampled_text: EpochText) -> None:
+    text = dataclasses.replace(sampled_text, strength=0.0, augmentation=AugmentationConfig(typos=0.5))
+    all_drawn = drawn(text, epoch=1)
+    changed = np.flatnonzero(text.is_changed(all_drawn))
+    assert 0 < len(changed) < len(all_drawn.pairs)
+    planned = text.changed_lengths(all_drawn.at(changed))
+    made = text.ids(all_drawn).lengths
+    assert planned.source.tolist() == made.source[changed].tolist()
+    assert planned.target.tolist() == made.target[changed].tolist()
+
+
+def test_each_epoch_has_other_samples(sampled_text: EpochText) -> None:
+    assert rows(sampled_text, epoch=5) != rows(sampled_text, epoch=4)
+
+
+def test_each_seed_has_other_samples(sampled_text: EpochText) -> None:
+    assert rows(dataclasses.replace(sampled_text, seed=4)) != rows(sampled_text)
+
+
+def test_a_sample_that_is_too_long_is_replaced_by_the_plain_pieces(sampled_text: EpochText) -> None:
+    free_rows = [source for source, _ in rows(sampled_text)]
+    plain_rows = models(sampled_text)[0].encode(lines(sampled_text, 0))
+    limit = middle_length(free_rows)
+    expected = []
+    for free_row, plain_row in zip(free_rows, plain_rows, strict=True):
+        is_too_long = len(free_row) >= limit
+        expected.append(plain_row if is_too_long else free_row)
+
+    limited = dataclasses.replace(sampled_text, max_length=limit)
+    assert [source for source, _ in rows(limited)] == expected
+
+
+# --- fingerprints ---
+
+
+@pytest.mark.parametrize("change", [{"strength": 0.4}, {"augmentation": AugmentationConfig(typos=0.5)}])
+def test_a_fingerprint_depends_on_the_settings(sampled_text: EpochText, change: dict[str, Any]) -> None:
+    assert dataclasses.replace(sampled_text, **change).fingerprint("a") != sampled_text.fingerprint("a")
+
+
+def test_a_fingerprint_depends_on_the_tokens(sampled_text: EpochText) -> None:
+    assert sampled_text.fingerprint("a") != sampled_text.fingerprint("b")
+
+
+# --- several draws of a pair ---
+
+
+@pytest.fixture
+def mistyping(sampled_text: EpochText) -> EpochText:
+    return dataclasses.replace(sampled_text, augmentation=AugmentationConfig(typos=0.8))
+
+
+def test_the_first_draw_does_not_depend_on_the_number_of_draws(mistyping: EpochText) -> None:
+    assert rows(mistyping, times=3)[::3] == rows(mistyping)
+
+
+def test_each_draw_of_a_pair_is_augmented_anew(mistyping: EpochText) -> None:
+    english = decoded(mistyping, rows(mistyping, times=3), 0)
+    assert differences(english[::3], english[1::3]) > len(english) / 9  # a third of the pairs
+
+
+def test_each_draw_of_a_pair_is_sampled_anew(mistyping: EpochText) -> None:
+    persian = [row[1] for row in rows(mistyping, times=3)]
+    assert differences(persian[::3], persian[1::3]) > len(persian) / 9
+
+
+def test_all_draws_of_a_pair_have_the_same_target_text(mistyping: EpochText) -> None:
+    persian = decoded(mistyping, rows(mistyping, times=3), 1)
+    assert persian[::3] == persian[1::3] == persian[2::3]
+
+
+# --- augmentation ---
+
+
+@pytest.fixture
+def unsampled(sampled_text: EpochText) -> EpochText:
+    return dataclasses.replace(sampled_text, strength=0.0)
+
+
+@pytest.fixture
+def augmented(unsampled: EpochText) -> EpochText:
+    augmentation = AugmentationConfig(typos=0.5, final_punctuation=0.5, numbers=0.5)
+    return dataclasses.replace(unsampled, augmentation=augmentation)
+
+
+def test_without_strength_and_augmentation_an_epoch_has_the_stored_pieces(unsampled: EpochText) -> None:
+    assert not unsampled.changes
+    assert [row[0] for row in rows(unsampled)] == models(unsampled)[0].encode(lines(unsampled, 0))
+
+
+def test_augmentation_changes_a_part_of_the_text(augmented: EpochText) -> None:
+    english = lines(augmented, 0)
+    assert len(english) / 8 < differences(decoded(augmented, rows(augmented), 0), english) < len(english)
+
+
+def test_only_pairs_that_are_said_to_change_do(augmented: EpochText) -> None:
+    all_drawn = drawn(augmented)
+    stays = ~augmented.is_changed(all_drawn)
+    plain = dataclasses.replace(augmented, augmentation=AugmentationConfig())
+    for row, plain_row, is_plain in zip(rows(augmented), rows(plain), stays, strict=True):
+        assert row == plain_row or not is_plain
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5])
+def test_a_kind_of_change_is_made_at_its_rate(unsampled: EpochText, rate: float) -> None:
+    text = dataclasses.replace(unsampled, augmentation=AugmentationConfig(typos=rate, final_punctuation=rate))
+    chosen = np.concatenate([text.is_changed(drawn(text, epoch)) for epoch in range(50)])
+    assert chosen.mean() == pytest.approx(1 - (1 - rate) ** 2, abs=0.03)
+
+
+def test_each_epoch_is_augmented_anew(augmented: EpochText) -> None:
+    assert rows(augmented, epoch=1) != rows(augmented, epoch=0)
+
+
+def test_sampled_pieces_have_the_augmented_text(augmented: EpochText) -> None:
+    sampled = dataclasses.replace(augmented, strength=0.5)
+    assert decoded(sampled, rows(sampled), 0) == decoded(augmented, rows(augmented), 0)
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.5])
+def test_an_augmentation_that_makes_a_side_too_long_is_undone(sampled_text: EpochText, strength: float) -> None:
+    augmented = dataclasses.replace(sampled_text, strength=strength, augmentation=AugmentationConfig(typos=1.0))
+    source_model, target_model = models(augmented)
+    plain_rows = source_model.encode(lines(augmented, 0))
+    plain_texts = source_model.decode_ids(plain_rows)
+
+    # The same epoch without a limit, and with one that half of the plain sources reach.
+    limit = middle_length(plain_rows)
+    limited = dataclasses.replace(augmented, max_length=limit)
+    free_texts = decoded(augmented, rows(augmented), 0)
+    limited_texts = decoded(limited, rows(limited), 0)
+
+    # A text is the augmented one or the plain one, and often the plain one.
+    assert differences(free_texts, limited_texts) > 10
+    for text, free_text, plain_text in zip(limited_texts, free_texts, plain_texts, strict=True):
+        assert text in (free_text, plain_text)
+
+    # The other side decides as well: a long target, which typos do not change, keeps the source plain.
+    long_targets = [len(row) >= limit for row in target_model.encode(lines(augmented, 1))]
+    assert sum(long_targets) > 10
+    for text, plain_text, target_is_long in zip(limited_texts, plain_texts, long_targets, strict=True):
+        assert text == plain_text or not target_is_long

@@ -1,0 +1,120 @@
+"""Compiled layers and head have the loss and gradients of the core, in five graphs for the one shape."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+from torch._dynamo.testing import CompileCounterWithBackend
+
+from tests.support.small_model import random_pairs, rows_of, small_model
+from translator.core.batch import Batch
+from translator.core.loss import TeacherForcing, head_loss
+from translator.core.transformer import Transformer
+from translator.speed.attention import plain_attention
+from translator.speed.compiling import compile_loss, uncompiled
+
+ROW_LENGTH = 31
+BATCH = rows_of(random_pairs(10), pairs_a_row=4, row_length=ROW_LENGTH)
+NEXT_BATCH = rows_of(random_pairs(10, seed=2), pairs_a_row=4, row_length=ROW_LENGTH)
+VALIDATION_BATCH = rows_of(random_pairs(4), pairs_a_row=4, row_length=ROW_LENGTH)
+
+
+@pytest.fixture(autouse=True)
+def nothing_compiled() -> Iterator[None]:
+    """Forget compiled graphs before and after a test."""
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+def counting_backend() -> CompileCounterWithBackend:
+    """A backend that runs the traced graphs without generating code, and counts them."""
+    return CompileCounterWithBackend("aot_eager")
+
+
+def loss_of(model: Transformer, r_drop: float = 0.0) -> TeacherForcing:
+    return TeacherForcing(model, label_smoothing=0.1, r_drop=r_drop)
+
+
+def update_tensors(loss: TeacherForcing, batch: Batch) -> list[Tensor]:
+    """The objective, the token losses, and all gradients."""
+    loss.model.zero_grad()
+    torch.manual_seed(1)  # of dropout
+    losses = loss(batch)
+    losses.objective.backward()  # type: ignore[no-untyped-call]
+    tensors = [losses.objective.detach(), losses.of_tokens]
+    for name, weight in loss.model.named_parameters():
+        assert weight.grad is not None, name
+        tensors.append(weight.grad.clone())
+    return tensors
+
+
+def assert_compiled_equals_uncompiled(loss: TeacherForcing, backend: object, tolerance: float = 1e-5) -> None:
+    expected = update_tensors(loss, BATCH)
+    compiled = compile_loss(loss, fullgraph=True, backend=backend)
+    torch.testing.assert_close(update_tensors(compiled, BATCH), expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("activation", "positions", "norm"),
+    [
+        ("relu", "sinusoidal", "post"),
+        ("swiglu", "rotary", "pre"),
+    ],
+)
+def test_a_compiled_update_equals_an_uncompiled_one(activation: str, positions: str, norm: str) -> None:
+    model = small_model(norm=norm, positions=positions, activation=activation, dropout=0.0).train()
+    assert_compiled_equals_uncompiled(loss_of(model), counting_backend())
+
+
+def test_the_plain_attention_kernel_compiles() -> None:
+    model = small_model(dropout=0.0).train()
+    model.use_attention(plain_attention)
+    assert_compiled_equals_uncompiled(loss_of(model), counting_backend())
+
+
+def test_an_update_in_bfloat16_compiles() -> None:
+    loss = loss_of(small_model(dropout=0.0).train())
+    with torch.autocast("cpu", torch.bfloat16):
+        assert_compiled_equals_uncompiled(loss, counting_backend(), tolerance=1e-2)
+
+
+def test_dropout_and_r_drop_compile() -> None:
+    model = small_model(dropout=0.2, attention_dropout=0.1, feed_forward_dropout=0.1).train()
+    assert_compiled_equals_uncompiled(loss_of(model, r_drop=3.0), counting_backend())
+
+
+@pytest.mark.skipif(not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler")
+def test_generated_code_gives_the_loss_and_gradients_of_an_uncompiled_head() -> None:
+    """Only the head: a compiler takes half a minute for layers."""
+    loss = loss_of(small_model(encoder_layers=1, decoder_layers=1, dropout=0.0).train())
+    expected = update_tensors(loss, BATCH)
+    compiled = replace(loss, head_loss=torch.compile(head_loss, dynamic=False, fullgraph=True))
+    torch.testing.assert_close(update_tensors(compiled, BATCH), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_a_model_is_five_graphs_whatever_its_number_of_layers_and_the_next_batch_compiles_nothing() -> None:
+    """Encoder layer, decoder layer, the norm after a stack, positions, and head."""
+    backend = counting_backend()
+    model = small_model(encoder_layers=3, decoder_layers=2).train()
+    loss = compile_loss(loss_of(model), fullgraph=True, backend=backend)
+    update_tensors(loss, BATCH)
+    update_tensors(loss, NEXT_BATCH)
+    assert backend.frame_count == 5
+
+    # A validation compiles nothing.
+    model.eval()
+    with uncompiled(), torch.inference_mode():
+        loss(VALIDATION_BATCH)
+    model.train()
+    update_tensors(loss, BATCH)
+    assert backend.frame_count == 5
+
+    # Updates without dropout compile once more what has dropout.
+    model.eval()
+    update_tensors(loss, BATCH)
+    update_tensors(loss, NEXT_BATCH)
+    assert backend.frame_count == 5 + 3

@@ -1,0 +1,65 @@
+"""Dropout with a fast random generator equals that of torch in its mean and its share."""
+
+import pytest
+import torch
+from torch import nn
+
+from tests.support.small_model import small_model
+from translator.speed.dropout import FastDropout, use_fast_dropout
+
+
+@pytest.mark.parametrize("probability", [0.1, 0.3, 0.75])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_entries_are_dropped_at_the_rate_and_the_others_grow_so_that_the_mean_stays(
+    probability: float, dtype: torch.dtype
+) -> None:
+    torch.manual_seed(1)
+    y = FastDropout(probability)(torch.ones(1001, 301, dtype=dtype))
+
+    # All entries that stay have the same scale.
+    scaled_entries = y[y != 0]
+    assert scaled_entries.min() == scaled_entries.max()
+    scale = float(scaled_entries[0])
+    rounding = 2**-8 if dtype == torch.bfloat16 else 1e-4
+    assert scale == pytest.approx(1 / (1 - probability), rel=rounding)
+
+    # The rate is near the probability, and nearer to the one that preserves the mean.
+    dropped_share = float((y == 0).float().mean())
+    mean_preserving_share = 1 - 1 / scale
+    deviation = (probability * (1 - probability) / y.numel()) ** 0.5
+    assert abs(dropped_share - probability) < 0.003 + 5 * deviation
+    assert abs(dropped_share - mean_preserving_share) < 5 * deviation
+
+
+def test_the_gradient_passes_what_is_scaled() -> None:
+    x = torch.randn(50, 20, requires_grad=True)
+    y = FastDropout(0.4)(x)
+    (gradient,) = torch.autograd.grad(y.sum(), x)
+    torch.testing.assert_close(gradient, torch.where(y == 0, 0.0, y / x).detach())
+
+
+def test_dropout_follows_the_seed() -> None:
+    drop = FastDropout(0.4)
+    x = torch.randn(50, 20)
+    torch.manual_seed(7)
+    first = drop(x)
+    assert not torch.equal(drop(x), first)
+    torch.manual_seed(7)
+    assert torch.equal(drop(x), first)
+
+
+@pytest.mark.parametrize("drop", [FastDropout(0.4).eval(), FastDropout(0.0)])
+def test_dropout_is_off_in_evaluation_and_with_a_probability_of_zero(drop: FastDropout) -> None:
+    x = torch.randn(50, 20)
+    assert drop(x) is x
+
+
+def test_every_dropout_of_a_model_is_replaced_by_one_of_the_same_probability() -> None:
+    model = small_model(dropout=0.2, feed_forward_dropout=0.3)
+    expected = {name: part.p for name, part in model.named_modules() if isinstance(part, nn.Dropout)}
+    names = set(model.state_dict())
+    use_fast_dropout(model)
+    fast = {name: part.probability for name, part in model.named_modules() if isinstance(part, FastDropout)}
+    assert fast == expected
+    assert set(fast.values()) == {0.2, 0.3}
+    assert set(model.state_dict()) == names

@@ -1,0 +1,120 @@
+"""Muon and the loss scale keep what the optimizer of the core promises: skips, restoration, no waiting."""
+
+import copy
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+
+from tests.support.optimizer_steps import (
+    RATE,
+    backward,
+    gradients_of,
+    make_update,
+    moments_of,
+    network,
+    no_synchronization,
+    skip_update,
+)
+from translator.core.optimizer import ModelOptimizer, OptimizerSettings
+from translator.speed.loss_scale import ScaledOptimizer
+from translator.speed.muon import muon_of
+
+SETTINGS = OptimizerSettings(weight_decay=0.1, clip=0.5)  # below the norm of every gradient here
+Build = Callable[[nn.Module], ModelOptimizer]
+
+
+def with_muon(kind: type[ModelOptimizer]) -> Build:
+    return lambda model: kind(model, SETTINGS, {"muon": muon_of(model, SETTINGS.weight_decay)})
+
+
+PLAIN: dict[str, Build] = {"adamw": lambda model: ModelOptimizer(model, SETTINGS), "muon": with_muon(ModelOptimizer)}
+SCALED: dict[str, Build] = {
+    "adamw": lambda model: ScaledOptimizer(model, SETTINGS),
+    "muon": with_muon(ScaledOptimizer),
+}
+BUILDS = pytest.mark.parametrize("build", [SCALED["adamw"], PLAIN["muon"], SCALED["muon"]], ids=["s", "m", "sm"])
+
+
+@pytest.mark.parametrize("kind", ["adamw", "muon"])
+def test_a_scaled_loss_makes_the_updates_of_a_plain_one(kind: str) -> None:
+    models = (network(), network())
+    for model, builds in zip(models, (PLAIN, SCALED), strict=True):
+        optimizer = builds[kind](model)
+        for number in range(4):
+            make_update(model, optimizer, number)
+    # Muon computes in bf16, where the last bit of a scale may tip a rounding.
+    tolerance = 1e-7 if kind == "adamw" else 1e-4
+    plain, scaled = (list(model.parameters()) for model in models)
+    torch.testing.assert_close(scaled, plain, rtol=1e-5, atol=tolerance)
+
+
+@BUILDS
+def test_matrices_decay_and_vectors_do_not(build: Build) -> None:
+    dimensions: dict[float, list[int]] = {0.1: [], 0.0: []}
+    for group in build(network()).groups:
+        dimensions[group["weight_decay"]] += [weight.dim() for weight in group["params"]]
+    assert dimensions == {0.1: [2, 2], 0.0: [1, 1, 1, 1]}
+
+
+@BUILDS
+def test_updates_after_a_restoration_have_the_same_bits(build: Build) -> None:
+    model = network()
+    optimizer = build(model)
+    make_update(model, optimizer, 1)
+
+    restored_model = network()
+    restored_model.load_state_dict(model.state_dict())
+    restored = build(restored_model)
+    restored.restore(copy.deepcopy(optimizer.tensors()))
+
+    make_update(model, optimizer, 2)
+    make_update(restored_model, restored, 2)
+    torch.testing.assert_close(restored_model.state_dict(), model.state_dict(), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+@BUILDS
+def test_a_nonfinite_update_changes_neither_weights_nor_moments(build: Build, value: float) -> None:
+    model = network()
+    optimizer = build(model)
+    make_update(model, optimizer, 1)
+    weights, moments = copy.deepcopy(model.state_dict()), moments_of(optimizer)
+    assert moments
+    skip_update(model, optimizer, value)
+    torch.testing.assert_close(model.state_dict(), weights, rtol=0, atol=0)
+    torch.testing.assert_close(moments_of(optimizer), moments, rtol=0, atol=0)
+
+
+def test_a_skipped_first_update_of_muon_leaves_no_trace_in_the_next() -> None:
+    model, undisturbed_model = network(), network()
+    optimizer, undisturbed = PLAIN["muon"](model), PLAIN["muon"](undisturbed_model)
+    skip_update(model, optimizer, math.nan)
+    make_update(model, optimizer, 1)
+    make_update(undisturbed_model, undisturbed, 1)
+    torch.testing.assert_close(model.state_dict(), undisturbed_model.state_dict(), rtol=0, atol=0)
+    torch.testing.assert_close(moments_of(optimizer), moments_of(undisturbed), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("device", ["cpu", *["cuda"] * torch.cuda.is_available()])
+@BUILDS
+def test_an_update_neither_waits_for_the_device_nor_moves_the_gradients(build: Build, device: str) -> None:
+    place = torch.device(device)
+    model = network().to(place)
+    optimizer = build(model)
+    for number in range(2):
+        norm = backward(model, number)
+        finite = torch.isfinite(norm)
+        addresses = [gradient.data_ptr() for gradient in gradients_of(model)]
+        with no_synchronization(place):
+            optimizer.update(RATE, norm, finite)
+        assert [gradient.data_ptr() for gradient in gradients_of(model)] == addresses
+        model.zero_grad()
+
+
+@pytest.mark.parametrize("read", [bool, float, torch.Tensor.item])
+def test_a_host_read_is_detected(read: Callable[[torch.Tensor], object]) -> None:
+    with pytest.raises(AssertionError, match="the host reads a tensor"), no_synchronization(torch.device("cpu")):
+        read(torch.tensor(1.0))

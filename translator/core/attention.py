@@ -1,0 +1,232 @@
+"""Multi-head self-attention and cross-attention (Vaswani et al. 2017 §3.2).
+
+R rows, T query positions, S key positions, D model width, H heads, K head width
+"""
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from translator.core.cache import KeyValue, SelfCache
+from translator.core.positions import rotate
+
+AttentionKernel = Callable[[Tensor, Tensor, Tensor, Tensor | None, float], Tensor]
+"""Returns the context of query, key, value, mask and dropout, as `attention` does; `speed/attention.py` has another."""
+
+
+def attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    dropout: float,
+) -> Tensor:
+    """Return the context (R, H, T, K): for each query, the sum of the values weighted by `attention_weights`.
+
+    Torch's kernel does not store the weights.
+
+    Args:
+        query: (R, H, T, K).
+        key: (R, H, S, K).
+        value: (R, H, S, K).
+        mask: as in `attention_weights`.
+        dropout: probability of dropping an attention weight.
+    """
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
+
+
+def attention_weights(
+    query: Tensor,
+    key: Tensor,
+    mask: Tensor | None,
+) -> Tensor:
+    """Return softmax(Q Kᵀ / √K) (R, H, T, S) over the allowed keys, zero elsewhere (Vaswani et al. 2017 §3.2.1).
+
+    `mask` is bool, broadcastable to (R, H, T, S), True = may attend; each query may attend to at least one key. Or it
+    is a float bias on the scores, broadcastable to (R * H, T, S): 0 = may attend, -inf = may not.
+    """
+    is_bias = mask is not None and mask.dtype != torch.bool
+    scores = scaled_product(query, key, mask if is_bias else None)
+    if mask is not None and not is_bias:
+        scores.masked_fill_(~mask, -torch.inf)
+    return scores.softmax(dim=-1)
+
+
+def recording(weights: list[Tensor]) -> AttentionKernel:
+    """Return a kernel like `attention` that also appends the weights (R, H, T, S) of each call to `weights`."""
+
+    def attention_and_weights(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
+        weights.append(attention_weights(query, key, mask))
+        return attention(query, key, value, mask, dropout)
+
+    return attention_and_weights
+
+
+def scaled_product(
+    query: Tensor,
+    key: Tensor,
+    bias: Tensor | None = None,
+) -> Tensor:
+    """Return Q Kᵀ / √K (R, H, T, S), plus a `bias` broadcastable to (R * H, T, S)."""
+    rows, heads, queries, head_width = query.shape
+    product = scaled_bmm(by_head(query), by_head(key).transpose(1, 2), head_width**-0.5, bias)
+    return product.view(rows, heads, queries, key.size(2))
+
+
+def scaled_bmm(
+    left: Tensor,
+    right: Tensor,
+    scale: float,
+    bias: Tensor | None = None,
+) -> Tensor:
+    """Return the batched product `left` · `right` · `scale` plus `bias`, scaled on the way out of the product."""
+    if bias is not None:
+        return torch.baddbmm(bias, left, right, alpha=scale)
+    # With beta 0, `baddbmm` ignores its first argument.
+    unused = left.new_empty(1, 1, 1)
+    return torch.baddbmm(unused, left, right, beta=0, alpha=scale)
+
+
+def attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+) -> Tensor:
+    """Return the context (R, H, T, K) by the definition; faster than torch's kernel for the few queries of a step."""
+    weights = attention_weights(query, key, mask)
+    context = torch.bmm(by_head(weights), by_head(value))
+    return context.view(*query.shape[:3], value.size(3))
+
+
+def by_head(x: Tensor) -> Tensor:
+    """Return (R, H, T, K) as (R * H, T, K), for batched products."""
+    return x.reshape(-1, *x.shape[2:])
+
+
+def split_heads(x: Tensor, heads: int) -> Tensor:
+    """Return `x` (R, L, D) as (R, H, L, K); head h has columns h * K to (h + 1) * K."""
+    rows, length, width = x.shape
+    return x.view(rows, length, heads, width // heads).transpose(1, 2)
+
+
+def merge_heads(context: Tensor) -> Tensor:
+    """Return `context` (R, H, L, K) as (R, L, D)."""
+    return context.transpose(1, 2).flatten(2)
+
+
+class FusedLinear(nn.Linear):
+    """Several projections of one input as one product; its weight stacks `blocks` matrices vertically."""
+
+    def __init__(
+        self,
+        width: int,
+        block_width: int,
+        blocks: int,
+    ) -> None:
+        super().__init__(width, blocks * block_width)
+        self.blocks = blocks
+
+
+class MultiHeadAttention(nn.Module):
+    """The base of self-attention and cross-attention: number of heads, kernel, dropout on the weights."""
+
+    def __init__(self, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.heads = heads
+        self.dropout = dropout
+        self.kernel: AttentionKernel = attention  # `Transformer.use_attention` may replace it
+
+    @property
+    def active_dropout(self) -> float:
+        """The dropout on the attention weights: 0 outside training."""
+        return self.dropout if self.training else 0.0
+
+
+class SelfAttention(MultiHeadAttention):
+    """Self-attention with one fused projection."""
+
+    def __init__(
+        self,
+        d_model: int,
+        heads: int,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(heads, dropout)
+        self.query_key_value = FusedLinear(d_model, d_model, blocks=3)
+        self.output = nn.Linear(d_model, d_model)
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None,
+        rotation: Tensor | None = None,
+        cache: SelfCache | None = None,
+    ) -> Tensor:
+        """Return (R, L, D): every position of `x` attends to the allowed positions of `x`.
+
+        Args:
+            x: (R, L, D). With a cache: (n, w, D), the newest position of each hypothesis.
+            mask: see `attention_weights`; None allows all positions.
+            rotation: (R, 1, L, K/2, 2), of `RotaryPositions`; None if the embeddings encode positions.
+            cache: keys and values of earlier positions; those of `x` are appended.
+        """
+        query, key, value = self.project(x, rotation)
+        if cache is None:
+            context = self.kernel(query, key, value, mask, self.active_dropout)
+        else:
+            all_keys, all_values = cache.append(KeyValue(key, value))
+            context = attend(query, all_keys, all_values, mask)
+        y: Tensor = self.output(merge_heads(context))
+        return y
+
+    def project(self, x: Tensor, rotation: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        """Return query, key and value, (R, H, L, K) each, of `x` (R, L, D)."""
+        projected = split_heads(self.query_key_value(x), 3 * self.heads)  # (R, 3H, L, K)
+        query, key, value = projected.chunk(3, dim=1)
+        if rotation is not None:
+            query = rotate(query, rotation)
+            key = rotate(key, rotation)
+        return query, key, value
+
+
+class CrossAttention(MultiHeadAttention):
+    """Cross-attention: queries from the target, keys and values from the encoder's output."""
+
+    def __init__(
+        self,
+        d_model: int,
+        heads: int,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(heads, dropout)
+        self.query = nn.Linear(d_model, d_model)
+        self.key_value = FusedLinear(d_model, d_model, blocks=2)
+        self.output = nn.Linear(d_model, d_model)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor | KeyValue,
+        mask: Tensor | None,
+    ) -> Tensor:
+        """Return (R, T, D): each position of `x` (R, T, D) attends to the allowed positions of `memory`.
+
+        `memory` is the encoder's output (R, S, D). In a search it is its keys and values, which are computed once.
+        """
+        query = split_heads(self.query(x), self.heads)
+        if isinstance(memory, KeyValue):
+            context = attend(query, memory.key, memory.value, mask)
+        else:
+            key, value = self.project(memory)
+            context = self.kernel(query, key, value, mask, self.active_dropout)
+        y: Tensor = self.output(merge_heads(context))
+        return y
+
+    def project(self, memory: Tensor) -> KeyValue:
+        """Return keys and values, (R, H, S, K) each, of `memory` (R, S, D)."""
+        projected = split_heads(self.key_value(memory), 2 * self.heads)  # (R, 2H, S, K)
+        key, value = projected.chunk(2, dim=1)
+        return KeyValue(key, value)

@@ -1,0 +1,266 @@
+"""The immutable `Batch`: rows of several sentence pairs, as one tensor of fixed shape.
+
+R rows, L positions of a row on either side, N sentence pairs of the batch
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from translator.core import EOS, PAD, SOS
+
+Ids = NDArray[np.int32]
+Numbers = NDArray[np.int64]
+Lengths = NDArray[np.int32] | NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class DataPosition:
+    """The position of the next batch: its first row, in the plan of its epoch (both from 0)."""
+
+    epoch: int = 0
+    row: int = 0
+
+
+@dataclass(frozen=True)
+class Batch:
+    """R rows of L positions per side; a row holds several pairs, in the same order on both sides, then PAD."""
+
+    fields: Tensor  # (7, R, L) int64: the properties below as one tensor, so that one transfer moves a batch
+    pairs: Numbers  # (N,) number of each pair in its split, row after row
+    pair_counts: Numbers  # (R,) number of pairs in each row
+    source_lengths: Numbers  # (N,) tokens of each source sentence, with EOS
+    target_lengths: Numbers  # (N,) tokens of each target sentence, with EOS
+
+    @property
+    def source(self) -> Tensor:
+        """(R, L) ids: each sentence with its EOS."""
+        return self.fields[0]
+
+    @property
+    def target_input(self) -> Tensor:
+        """(R, L) ids: SOS before each sentence."""
+        return self.fields[1]
+
+    @property
+    def labels(self) -> Tensor:
+        """(R, L) ids: each sentence with its EOS; the token to predict from `target_input` up to this position."""
+        return self.fields[2]
+
+    @property
+    def source_sentence(self) -> Tensor:
+        """(R, L) number of the sentence in its row, from 1; 0 at PAD."""
+        return self.fields[3]
+
+    @property
+    def target_sentence(self) -> Tensor:
+        """(R, L) number of the sentence in its row, from 1; 0 at PAD."""
+        return self.fields[4]
+
+    @property
+    def source_position(self) -> Tensor:
+        """(R, L) index of the token in its own sentence, from 0."""
+        return self.fields[5]
+
+    @property
+    def target_position(self) -> Tensor:
+        """(R, L) index of the token in its own sentence, from 0."""
+        return self.fields[6]
+
+    @property
+    def size(self) -> int:
+        """Number of pairs, N."""
+        return len(self.pairs)
+
+    @property
+    def source_tokens(self) -> int:
+        """Source positions that are not PAD."""
+        return int(self.source_lengths.sum())
+
+    @property
+    def target_tokens(self) -> int:
+        """Target positions that are not PAD."""
+        return int(self.target_lengths.sum())
+
+    @property
+    def positions(self) -> int:
+        """Positions of both sides, PAD included."""
+        return self.source.numel() + self.labels.numel()
+
+    def sum_by_sentence(self, values: Tensor) -> NDArray[np.float64]:
+        """Return (N,): the sum over each target sentence of `values` (R, L), which are on the CPU."""
+        # The tokens of a sentence are neighbours, and the sentences follow each other in the order of the pairs.
+        is_token = (self.target_sentence > 0).numpy()
+        of_tokens = values.double().numpy()[is_token]  # (target tokens,)
+        if len(of_tokens) == 0:
+            return np.zeros(0)
+        first_tokens = np.cumsum(self.target_lengths) - self.target_lengths  # (N,)
+        sums: NDArray[np.float64] = np.add.reduceat(of_tokens, first_tokens)
+        return sums
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the tensors as an array: torch's way would leave them in memory shared with the other process."""
+        fields = self.fields.numpy().astype(np.int32)  # half of the bytes to send
+        arguments = (fields, self.pairs, self.pair_counts, self.source_lengths, self.target_lengths)
+        return _batch_of_arrays, arguments
+
+    def to(self, device: torch.device | str) -> "Batch":
+        """Return the batch with its tensors on `device`; the transfer of pinned memory to a GPU is asynchronous."""
+        return replace(self, fields=self.fields.to(device, non_blocking=True))
+
+    def pin_memory(self) -> "Batch":
+        """Return the batch in page-locked memory, from which a GPU copies while the program goes on."""
+        return replace(self, fields=self.fields.pin_memory())
+
+
+def _batch_of_arrays(fields: NDArray[np.int32], *numbers: Numbers) -> Batch:
+    """Return the batch that `Batch.__reduce__` took apart."""
+    return Batch(torch.from_numpy(fields.astype(np.int64)), *numbers)
+
+
+@dataclass(frozen=True)
+class StepBatches:
+    """The batches of one rank in one update of the weights, and totals over all ranks."""
+
+    batches: tuple[Batch, ...]  # the micro-batches of this rank
+    # Totals of the whole update over all ranks.
+    target_tokens: int
+    source_tokens: int
+    positions: int  # both sides, PAD included
+    position: DataPosition  # of the next update
+
+
+def collate(
+    source_ids: Ids,
+    target_ids: Ids,
+    source_lengths: Lengths,
+    target_lengths: Lengths,
+    pairs: Numbers,
+    pair_counts: Numbers,
+    row_length: int,
+) -> Batch:
+    """Return the batch of N pairs in R rows.
+
+    Args:
+        source_ids: ids of all source sentences, one after the other, without special tokens.
+        target_ids: the same for the target.
+        source_lengths: (N,) tokens of each source sentence, its EOS included.
+        target_lengths: (N,) tokens of each target sentence, its EOS included.
+        pairs: (N,) number of each pair in its split.
+        pair_counts: (R,) number of pairs in each row; 0 for an empty row.
+        row_length: L.
+    """
+    source_lengths = source_lengths.astype(np.int64)
+    target_lengths = target_lengths.astype(np.int64)
+    source, _, source_sentence, source_position = _rows_of(source_ids, source_lengths, pair_counts, row_length)
+    labels, target_input, target_sentence, target_position = _rows_of(
+        target_ids, target_lengths, pair_counts, row_length
+    )
+    # In the order of the properties of `Batch`.
+    fields = np.stack(
+        [source, target_input, labels, source_sentence, target_sentence, source_position, target_position]
+    )
+    return Batch(
+        fields=torch.from_numpy(fields),
+        pairs=pairs,
+        pair_counts=pair_counts,
+        source_lengths=source_lengths,
+        target_lengths=target_lengths,
+    )
+
+
+def _rows_of(ids: Ids, lengths: Numbers, pair_counts: Numbers, row_length: int) -> tuple[Numbers, ...]:
+    """Return four row tensors (R, L) of one side: ids with EOS, ids with SOS, sentence numbers, positions.
+
+    Args:
+        ids: ids of N sentences, one after the other, without special tokens.
+        lengths: (N,) tokens of each sentence, with EOS or SOS; M in all.
+        pair_counts: (R,) number of sentences in each row.
+        row_length: L.
+    """
+    # 1. The number of each sentence in its row, and its offset: the first of a row begins at position 0.
+    begins = np.cumsum(lengths) - lengths  # (N,) in the sequence of all tokens
+    first = np.cumsum(pair_counts) - pair_counts  # (R,)
+    row = np.repeat(np.arange(len(pair_counts)), pair_counts)  # (N,) of each sentence
+    number = np.arange(1, len(lengths) + 1) - first[row]  # (N,) from 1
+    offset = begins - begins[first[row]]  # (N,)
+
+    # 2. The position of each token in its sentence, and its cell in the flat (R · L,) row tensor.
+    position = np.arange(int(lengths.sum())) - np.repeat(begins, lengths)  # (M,)
+    cells = np.repeat(row * row_length + offset, lengths) + position  # (M,)
+
+    # 3. EOS is the last token of a sentence, SOS the first.
+    with_eos = np.full(len(cells), EOS, np.int64)
+    with_eos[position < np.repeat(lengths - 1, lengths)] = ids
+    with_sos = np.full(len(cells), SOS, np.int64)
+    with_sos[position > 0] = ids
+
+    # 4. All in their cells, and 0 elsewhere.
+    row_tensors = np.zeros((4, len(pair_counts), row_length), np.int64)
+    for row_tensor, values in zip(row_tensors, (with_eos, with_sos, np.repeat(number, lengths), position), strict=True):
+        row_tensor.reshape(-1)[cells] = values
+    return tuple(row_tensors)
+
+
+def collate_rows(rows: Sequence[Sequence[tuple[Sequence[int], Sequence[int]]]], row_length: int | None = None) -> Batch:
+    """Return the batch whose rows hold these pairs of ids without special tokens, numbered from 0.
+
+    `row_length` is L; by default, that of the longest row.
+
+    >>> batch = collate_rows([[([7, 8], [10]), ([9], [11, 12])]])
+    >>> batch.source.tolist()  # 3 is EOS, 0 is PAD
+    [[7, 8, 3, 9, 3]]
+    >>> batch.target_input.tolist()  # 2 is SOS
+    [[2, 10, 2, 11, 12]]
+    >>> batch.labels.tolist()
+    [[10, 3, 11, 12, 3]]
+    >>> batch.target_sentence.tolist()
+    [[1, 1, 2, 2, 2]]
+    >>> batch.target_position.tolist()
+    [[0, 1, 0, 1, 2]]
+    """
+    # 1. The pairs of all rows, one after the other.
+    pairs: list[tuple[Sequence[int], Sequence[int]]] = []
+    for row in rows:
+        pairs += row
+    sources = [np.asarray(source, np.int32) for source, _ in pairs]
+    targets = [np.asarray(target, np.int32) for _, target in pairs]
+    source_lengths = np.array([len(source) + 1 for source in sources], np.int64)
+    target_lengths = np.array([len(target) + 1 for target in targets], np.int64)
+    pair_counts = np.array([len(row) for row in rows], np.int64)
+
+    # 2. By default, rows are as long as the longest.
+    if row_length is None:
+        row_length = 0
+        for row in rows:
+            row_sources = sum(len(source) + 1 for source, _ in row)
+            row_targets = sum(len(target) + 1 for _, target in row)
+            row_length = max(row_length, row_sources, row_targets)
+
+    # 3. The ids of each side as one array; numpy cannot join none.
+    nothing = [np.zeros(0, np.int32)]
+    return collate(
+        source_ids=np.concatenate(sources or nothing),
+        target_ids=np.concatenate(targets or nothing),
+        source_lengths=source_lengths,
+        target_lengths=target_lengths,
+        pairs=np.arange(len(pairs)),
+        pair_counts=pair_counts,
+        row_length=row_length,
+    )
+
+
+def collate_source(sources: Sequence[Sequence[int]]) -> Tensor:
+    """Return sentences of ids without special tokens as (B, S) int64, one per row: sentence, EOS, PAD…."""
+    longest = max(map(len, sources), default=0)
+    tokens = np.full((len(sources), longest + 1), PAD, np.int64)
+    for row, ids in zip(tokens, sources, strict=True):
+        length = len(ids)
+        row[:length] = ids
+        row[length] = EOS
+    return torch.from_numpy(tokens)

@@ -1,0 +1,220 @@
+"""The caches of a search: keys and values of earlier target positions and of the source.
+
+The hypotheses of a sentence are branches of a tree. Each hypothesis attends to the keys of all hypotheses of its
+sentence, under a bias of 0 for its own branch and -inf for the others. So reordering the beam moves no keys.
+
+B sentences, n of them unfinished, W hypotheses of each (the beam), R = n * W hypotheses, T positions so far,
+S source positions, H heads, K head width
+w hypotheses of a sentence in a step: 1 at the first step, where all hypotheses of a sentence are equal, then W
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import torch
+from torch import Tensor
+
+FIRST_CAPACITY: Final = 32  # initial capacity of a cache in positions; a full cache doubles it
+
+
+class KeyValue(NamedTuple):
+    """Keys and values for one attention."""
+
+    key: Tensor  # (R, H, S, K); in a search B sentences instead of rows
+    value: Tensor  # (R, H, S, K)
+
+
+class StepBiases(NamedTuple):
+    """Biases on the attention scores of a step, the same in every layer: 0 = may attend, -inf = may not."""
+
+    decoder: Tensor | None  # (n * H, w, T * W) for the target so far; None allows all positions
+    cross: Tensor  # (n * H, 1, S) for the source
+
+
+class SelfCache:
+    """Keys and values of the previous target positions of a decoder layer, for all W hypotheses of each sentence."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width  # W
+        self.length = 0  # T
+        # The first dimension of the buffer is the position, so that a step writes contiguous memory.
+        self._buffer: Tensor | None = None  # (C, W, 2, B, H, K) for a capacity of C positions
+        self._positions: tuple[Tensor, ...] = ()  # C views (B, 2, H, W, K), one for each position
+        self._all: KeyValue  # views of all keys and all values, (B, H, C * W, K) each
+
+    def append(self, new: KeyValue) -> KeyValue:
+        """Append one position (n, H, w, K), and return all keys and values, (n, H, T * W, K) each."""
+        if self.length == len(self._positions):
+            self._grow(new.key)
+        sentences = len(new.key)
+        # If w is 1, the entry is written for all W hypotheses.
+        position = self._positions[self.length][:sentences]
+        position[:, 0] = new.key
+        position[:, 1] = new.value
+        self.length += 1
+        # All hypotheses of a sentence share its keys and values; biases keep them apart.
+        end = self.length * self.width
+        return KeyValue(
+            key=self._all.key[:sentences, :, :end],
+            value=self._all.value[:sentences, :, :end],
+        )
+
+    def move(self, old: Tensor, new: Tensor) -> None:
+        """Move the sentences in the lanes `old` to the lanes `new`, (sentences,) int64 each."""
+        if self._buffer is not None:
+            used = self._buffer[: self.length]
+            used[:, :, :, new] = used[:, :, :, old]
+
+    def _grow(self, like: Tensor) -> None:
+        """Increase the capacity, for positions of the shape and type of `like` (n, H, w, K)."""
+        # Double a full buffer; the first one is empty.
+        if self._buffer is None:
+            sentences, heads, _, head_width = like.shape
+            shape = (FIRST_CAPACITY, self.width, 2, sentences, heads, head_width)
+            buffer = like.new_empty(shape)
+        else:
+            shape = (2 * self.length, *self._buffer.shape[1:])
+            buffer = self._buffer.new_empty(shape)
+            buffer[: self.length] = self._buffer
+        self._buffer = buffer
+        # Views by position, for writing: (C, B, 2, H, W, K).
+        by_position = buffer.permute(0, 3, 2, 4, 1, 5)
+        self._positions = by_position.unbind(0)
+        # Views of all positions, for reading: (2, B, H, C * W, K).
+        by_kind = buffer.flatten(0, 1).permute(1, 2, 3, 0, 4)
+        self._all = KeyValue(key=by_kind[0], value=by_kind[1])
+
+
+def cross_cache(projected: KeyValue) -> KeyValue:
+    """Return keys and values of the encoder's output, (B, H, S, K) each, in the memory layout for a search.
+
+    Keys are stored as (B, H, K, S), which more than halves the time of their product with few queries.
+    """
+    key = projected.key.transpose(2, 3).contiguous().transpose(2, 3)
+    return KeyValue(key, projected.value.contiguous())
+
+
+@dataclass(frozen=True)
+class LayerCache:
+    """The caches of one decoder layer."""
+
+    target: SelfCache
+    source: KeyValue  # (B, H, S, K) each
+
+    def source_of(self, count: int) -> KeyValue:
+        """Return keys and values of the source of the first `count` sentences."""
+        return KeyValue(key=self.source.key[:count], value=self.source.value[:count])
+
+    def move(self, old: Tensor, new: Tensor) -> None:
+        """Move the sentences in the lanes `old` to the lanes `new`, (sentences,) int64 each."""
+        self.target.move(old, new)
+        for tensor in self.source:
+            tensor[new] = tensor[old]
+
+
+class DecoderCache:
+    """The state of a search: the caches of every decoder layer, and the positions that each hypothesis may attend to.
+
+    The memory of the caches has a lane for each sentence. Callers number the unfinished sentences in their order, and
+    hypotheses likewise, as they are after `select`. When sentences leave the batch, those in the last lanes move into
+    the free ones. All others keep their lanes, because a move copies keys and values.
+
+    For example, the sentences a b c d e start in the lanes 0 to 4, and b leaves:
+
+        sentences, for callers        a c d e
+        lanes, after e moved to 1     a e c d
+
+        lane of each sentence         0 2 3 1
+        sentence in each lane         0 3 1 2
+
+    So `to_lanes` of "a c d e" is "a e c d", and `to_sentences` is its inverse.
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[LayerCache],
+        cross_mask: Tensor,
+        heads: int,
+        width: int,
+        dtype: torch.dtype,
+    ) -> None:
+        """Take the empty caches of all layers.
+
+        Args:
+            layers: one for each decoder layer.
+            cross_mask: (B, 1, 1, S) bool, True = may attend.
+            dtype: type of the attention scores.
+        """
+        self.layers = layers
+        self.width = width
+        self.count = len(cross_mask)  # n
+        self.length = 0  # T
+        self._heads = heads
+        # Two permutations, (n,) each, the inverses of each other; None as long as they are the identity.
+        self._lane_of_sentence: Tensor | None = None
+        self._sentence_in_lane: Tensor | None = None
+        source_bias = torch.zeros(cross_mask.shape, dtype=dtype, device=cross_mask.device)
+        source_bias.masked_fill_(~cross_mask, -torch.inf)
+        self._source_bias = source_bias.expand(-1, heads, -1, -1).contiguous()  # (B, H, 1, S), by lane
+        self._branches = source_bias.new_empty(self.count * width, 0, width)  # (R, T, W), by hypothesis
+        # A hypothesis attends to its own entry of the newest position only.
+        self._newest = source_bias.new_full((width, width), -torch.inf).fill_diagonal_(0.0)
+
+    def begin_step(self) -> StepBiases:
+        """Advance by one position and return the biases of this step."""
+        self.length += 1
+        cross = self._source_bias[: self.count].flatten(0, 1)
+        if self.width == 1:
+            # One hypothesis of each sentence may attend to all its earlier positions.
+            return StepBiases(decoder=None, cross=cross)
+        # Each hypothesis continues its branch with its own entry of the newest position.
+        newest = self._newest.expand(self.count, -1, -1)  # (n, W, W)
+        newest = newest.reshape(-1, 1, self.width)  # (R, 1, W)
+        self._branches = torch.cat((self._branches, newest), dim=1)
+        if self.length == 1:
+            # All hypotheses of a sentence are equal.
+            return StepBiases(decoder=None, cross=cross)
+        # All heads have the same bias.
+        branches = self._branches.view(self.count, 1, self.width, -1)  # (n, 1, W, T * W)
+        branches = self.to_lanes(branches).expand(-1, self._heads, -1, -1)
+        return StepBiases(decoder=branches.flatten(0, 1), cross=cross)
+
+    def to_lanes(self, x: Tensor) -> Tensor:
+        """Return `x` (n, ...) in the order of the lanes, for `x` in the caller's order of sentences."""
+        return x if self._sentence_in_lane is None else x.index_select(0, self._sentence_in_lane)
+
+    def to_sentences(self, x: Tensor) -> Tensor:
+        """Return `x` (n, ...) in the caller's order of sentences, for `x` in the order of the lanes."""
+        return x if self._lane_of_sentence is None else x.index_select(0, self._lane_of_sentence)
+
+    def select(self, rows: Tensor) -> None:
+        """Replace hypothesis i by hypothesis `rows[i]`, for `rows` (R',) int64; see `SearchState.select`."""
+        if self.width > 1:
+            self._branches = self._branches.index_select(0, rows)
+        if len(rows) < self.count * self.width:
+            self._remove_others(rows[:: self.width] // self.width)
+
+    def _remove_others(self, sentences: Tensor) -> None:
+        """Keep only `sentences` (n',) int64, ascending; they fill the first n' lanes."""
+        count = len(sentences)
+        lane_numbers = torch.arange(self.count, device=sentences.device)
+        lanes = self.to_sentences(lane_numbers)[sentences]  # (n',), of each sentence that stays
+
+        # Sentences in lanes from n' on move to the free lanes below.
+        outside = lanes >= count
+        is_free = torch.ones(count, dtype=torch.bool, device=lanes.device)
+        is_free.index_fill_(0, lanes[~outside], False)
+        old = lanes[outside]
+        new = is_free.nonzero().squeeze(1)
+        if len(old) > 0:
+            self._source_bias[new] = self._source_bias[old]
+            for layer in self.layers:
+                layer.move(old, new)
+            lanes = lanes.masked_scatter(outside, new)
+
+        self.count = count
+        self._lane_of_sentence = lanes
+        # The inverse permutation.
+        self._sentence_in_lane = torch.empty_like(lanes)
+        self._sentence_in_lane[lanes] = torch.arange(count, device=lanes.device)

@@ -1,0 +1,157 @@
+"""The training loop: updates, validations and saves, until a limit is reached.
+
+A run on several ranks has one loop on each. All make the same decisions, because all numbers that decide are the same
+on all: the ranks exchange a `Tick` before each update.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:  # they import torch, which the rules of this file do not need
+    from translator.core.batch import StepBatches
+    from translator.core.update import Learner, StepResult
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What ends a training."""
+
+    max_steps: int
+    max_minutes: float | None = None
+    early_stopping: int | None = None  # validations in a row without a better score
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Updates between two validations, and between two checkpoints."""
+
+    validate_every: int | None  # None: there is nothing to validate on
+    save_every: int
+
+
+@dataclass
+class Progress:
+    """How far a training has come."""
+
+    step: int = 0  # updates
+    target_tokens: int = 0
+    seconds: float = 0.0  # of training and validation, over all restarts
+    validated_step: int = 0  # step of the last validation
+    validations_without_gain: int = 0
+
+
+class Tick(NamedTuple):
+    """What ranks tell each other."""
+
+    seconds: float  # since the last tick
+    waiting: float  # of them, seconds of waiting for batches
+    stop: bool  # whether a stop is requested
+
+
+def one_process(tick: Tick) -> Tick:
+    """Return the tick of the only rank; `training/distributed.py` exchanges those of several."""
+    return tick
+
+
+class Clock:
+    """Counts the time of a training, the same on all ranks, and tells whether any of them has to stop."""
+
+    def __init__(
+        self,
+        progress: Progress,
+        exchange: Callable[[Tick], Tick] = one_process,
+        stop_requested: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._progress = progress
+        self._exchange = exchange
+        self._stop_requested = stop_requested
+        self._time = time.monotonic()  # up to which `progress.seconds` counts
+
+    def tick(self, waiting: float = 0.0) -> Tick:
+        """Count the time since the last tick, and return what all ranks say, the same on each."""
+        now = time.monotonic()
+        tick = self._exchange(Tick(seconds=now - self._time, waiting=waiting, stop=self._stop_requested()))
+        self._time = now
+        self._progress.seconds += tick.seconds
+        return tick
+
+
+class Surroundings(Protocol):
+    """What a run does around its updates."""
+
+    def updated(self, result: "StepResult", step: "StepBatches", tick: Tick) -> None:
+        """Report an update, which `Progress` counts already."""
+
+    def validate(self) -> None:
+        """Validate, record it in `Progress`, and save the state."""
+
+    def save(self) -> None:
+        """Save the state, unless it is saved."""
+
+
+def stopping(progress: Progress, limits: Limits) -> str | None:
+    """Return the name of the limit that a training has reached; None if it goes on."""
+    if progress.step >= limits.max_steps:
+        return "max_steps"
+    if limits.max_minutes is not None and progress.seconds >= 60 * limits.max_minutes:
+        return "max_minutes"
+    if limits.early_stopping is not None and progress.validations_without_gain >= limits.early_stopping:
+        return "early_stopping"
+    return None
+
+
+def validation_is_due(progress: Progress, limits: Limits, intervals: Intervals) -> bool:
+    """Return whether this step has to be validated and is not yet, perhaps because of a stop."""
+    if intervals.validate_every is None or progress.step <= progress.validated_step:
+        return False
+    return progress.step % intervals.validate_every == 0 or stopping(progress, limits) is not None
+
+
+def train(
+    learner: "Learner",
+    batches: Iterator["StepBatches"],
+    progress: Progress,
+    limits: Limits,
+    intervals: Intervals,
+    surroundings: Surroundings,
+    clock: Clock | None = None,
+) -> str | None:
+    """Train from `progress` on; return the limit that ended it, or None after a request to stop, which saves nothing.
+
+    Args:
+        learner: makes the updates.
+        batches: those of each update, endlessly, from the place of `progress` on.
+        progress: is advanced.
+        limits: what ends the training.
+        intervals: when to validate and to save.
+        surroundings: what a run does around its updates.
+        clock: counts the time; by default that of one process.
+    """
+    clock = clock or Clock(progress)
+    while True:
+        # 1. Validate where it is due, and end at a limit.
+        if validation_is_due(progress, limits, intervals):
+            surroundings.validate()
+        limit = stopping(progress, limits)
+        if limit is not None:
+            surroundings.save()
+            return limit
+
+        # 2. Wait for the next batches, and then for the other ranks.
+        wait_began = time.perf_counter()
+        step = next(batches)
+        tick = clock.tick(waiting=time.perf_counter() - wait_began)
+        if tick.stop:
+            return None
+
+        # 3. Update the weights, and report it.
+        result = learner.update(step, progress.step + 1, progress.seconds)
+        progress.step += 1
+        progress.target_tokens += result.target_tokens
+        surroundings.updated(result, step, tick)
+
+        # 4. Save where it is due; a validation saves, too.
+        if progress.step % intervals.save_every == 0 and not validation_is_due(progress, limits, intervals):
+            surroundings.save()

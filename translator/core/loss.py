@@ -1,0 +1,160 @@
+"""The training loss: teacher forcing, label-smoothed cross-entropy with the output head, and R-Drop.
+
+Label smoothing (Szegedy et al. 2016 §7; Vaswani et al. 2017 §5.4): with ε the smoothing, each token costs
+(1 - ε) · -log p(label) + ε / V · Σ -log p(v).
+
+R-Drop (Liang et al. 2021 §2, equations 1 to 3) penalizes the divergence of two passes with different dropout. With the
+distributions p and q of the two passes, each token costs half of the paper's loss, so that α = 0 gives the mean of both
+passes:
+
+    ½ · (CE(p) + CE(q) + α · D(p, q)),   D(p, q) = ½ · (KL(p‖q) + KL(q‖p))
+
+R rows, L positions of a row, N = R · L positions, V target vocabulary, D model width
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from translator.core import PAD
+from translator.core.batch import Batch
+from translator.core.transformer import Transformer
+
+POSITIONS_AT_ONCE: Final = 16_384  # whose logits are computed at the same time: enough to saturate a GPU
+
+
+class Losses(NamedTuple):
+    """The loss of a batch."""
+
+    objective: Tensor  # () with smoothing and R-Drop, summed over real target tokens
+    of_tokens: Tensor  # (N,) or (R, L) float32, detached: -log p(label) in nats without smoothing, 0 at PAD
+
+
+HeadLoss = Callable[[Tensor, Tensor, Tensor, float], Losses]
+"""Returns the loss of states, head, labels and smoothing, as `head_loss` does; `speed/` has other forms."""
+RDropLoss = Callable[[Tensor, Tensor, Tensor, float, float], Losses]
+"""Returns the loss of two passes, as `r_drop_loss` does."""
+
+
+def head_loss(states: Tensor, head: Tensor, labels: Tensor, smoothing: float) -> Losses:
+    """Return the loss of decoder states under the output head; `of_tokens` is (N,).
+
+    Args:
+        states: (N, D) decoder states.
+        head: (V, D) weight of the output head.
+        labels: (N,) int64 ids, PAD where there is no token.
+        smoothing: ε.
+    """
+    objective = states.new_zeros((), dtype=_exact_type(states))
+    token_losses = []
+    parts = zip(torch.split(states, POSITIONS_AT_ONCE), torch.split(labels, POSITIONS_AT_ONCE), strict=True)
+    for part_states, part_labels in parts:
+        losses = label_smoothed_loss(F.linear(part_states, head), part_labels, smoothing)
+        objective = objective + losses.objective
+        token_losses.append(losses.of_tokens)
+    return Losses(objective, torch.cat(token_losses))
+
+
+def label_smoothed_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Losses:
+    """Return the loss of `logits` (N, V) against `labels` (N,), ignoring PAD; `smoothing` is ε."""
+    logits = logits.to(_exact_type(logits))
+    objective = F.cross_entropy(logits, labels, ignore_index=PAD, label_smoothing=smoothing, reduction="sum")
+    with torch.no_grad():
+        of_tokens = F.cross_entropy(logits, labels, ignore_index=PAD, reduction="none")
+    return Losses(objective, of_tokens.float())
+
+
+def r_drop_loss(states: Tensor, head: Tensor, labels: Tensor, smoothing: float, weight: float) -> Losses:
+    """Return the loss of two passes over N positions; `of_tokens` (N,) is the mean of the two.
+
+    Args:
+        states: (2N, D) decoder states of the first pass, then of the second.
+        head: (V, D) weight of the output head.
+        labels: (N,) int64 ids, PAD where there is no token.
+        smoothing: ε.
+        weight: α, the weight of the divergence.
+    """
+    first_states, second_states = states.chunk(2)
+    objective = states.new_zeros((), dtype=_exact_type(states))
+    token_losses = []
+    parts = zip(
+        torch.split(first_states, POSITIONS_AT_ONCE),
+        torch.split(second_states, POSITIONS_AT_ONCE),
+        torch.split(labels, POSITIONS_AT_ONCE),
+        strict=True,
+    )
+    for part_first, part_second, part_labels in parts:
+        first_log_p = log_probabilities(F.linear(part_first, head))
+        second_log_p = log_probabilities(F.linear(part_second, head))
+        first = _smoothed_loss(first_log_p, part_labels, smoothing)
+        second = _smoothed_loss(second_log_p, part_labels, smoothing)
+        divergence = symmetric_divergence(first_log_p, second_log_p, part_labels)
+        objective = objective + 0.5 * (first.objective + second.objective + weight * divergence)
+        token_losses.append(0.5 * (first.of_tokens + second.of_tokens))
+    return Losses(objective, torch.cat(token_losses))
+
+
+def log_probabilities(logits: Tensor) -> Tensor:
+    """Return the log-softmax of `logits` (..., V) in float32, or float64 for float64 logits."""
+    return torch.log_softmax(logits, dim=-1, dtype=_exact_type(logits))
+
+
+def _smoothed_loss(log_p: Tensor, labels: Tensor, smoothing: float) -> Losses:
+    """Return the loss of log-probabilities (N, V) against labels (N,)."""
+    # -log p(label), and nothing at PAD.
+    of_tokens = F.nll_loss(log_p, labels, ignore_index=PAD, reduction="none")
+    objective = of_tokens.sum() * (1.0 - smoothing)
+    # A share ε of each label is spread over the whole vocabulary.
+    mean_log_p = log_p.mean(dim=1).masked_fill(labels == PAD, 0.0)
+    objective = objective - smoothing * mean_log_p.sum()
+    return Losses(objective, of_tokens.detach().float())
+
+
+def symmetric_divergence(first_log_p: Tensor, second_log_p: Tensor, labels: Tensor) -> Tensor:
+    """Return the sum () of R-Drop's D(p, q) over real tokens, in nats.
+
+    `first_log_p` and `second_log_p` are (N, V), one for each pass; `labels` (N,) are PAD at padding.
+    """
+    # ½ · (Σ p log p/q + Σ q log q/p) = ½ · Σ (p - q) · (log p - log q).
+    difference = first_log_p.exp() - second_log_p.exp()
+    of_tokens = 0.5 * (difference * (first_log_p - second_log_p)).sum(dim=1)  # no term is negative
+    return of_tokens.masked_fill(labels == PAD, 0.0).sum()
+
+
+def _exact_type(x: Tensor) -> torch.dtype:
+    """Return the type in which losses of `x` are computed: float32, or float64 for float64."""
+    return torch.promote_types(x.dtype, torch.float32)
+
+
+@dataclass
+class TeacherForcing:
+    """The training loss of a model: each token is predicted from the reference before it."""
+
+    model: Transformer
+    label_smoothing: float = 0.0  # ε
+    r_drop: float = 0.0  # α; 0 disables R-Drop
+    head_loss: HeadLoss = head_loss
+    r_drop_loss: RDropLoss = r_drop_loss
+
+    @property
+    def passes(self) -> int:
+        """The number of forward passes per batch: 2 with R-Drop while dropout is on, else 1."""
+        return 2 if self.r_drop > 0.0 and self.model.training else 1
+
+    def __call__(self, batch: Batch) -> Losses:
+        """Return the loss of `batch`, which is on the device of the model; `of_tokens` is (R, L)."""
+        labels = batch.labels.flatten()
+        head = self.model.head_weight
+        if self.passes == 1:
+            states = self.model.states(batch).flatten(0, 1)  # (N, D)
+            losses = self.head_loss(states, head, labels, self.label_smoothing)
+        else:
+            # Two passes with different dropout are one pass over every row twice.
+            doubled = replace(batch, fields=torch.cat((batch.fields, batch.fields), dim=1))
+            states = self.model.states(doubled).flatten(0, 1)  # (2N, D)
+            losses = self.r_drop_loss(states, head, labels, self.label_smoothing, self.r_drop)
+        return Losses(losses.objective, losses.of_tokens.view_as(batch.labels))

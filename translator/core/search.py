@@ -1,0 +1,336 @@
+"""Search: the W most likely hypotheses of each sentence grow together, a token at a time; with W = 1 it is greedy.
+
+A search uses a model through `SearchModel`, which a `Transformer` is; so several models may search as one, and other
+rooms may forbid tokens or choose them at random.
+
+B sentences, n of them unfinished, W beam width, R = n * W rows, S source length, V vocabulary,
+C continuations of a row, L steps, E endings (hypotheses that ended or were cut off), N returned hypotheses
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from translator.core import EOS, SOS
+from translator.core.hypothesis import FIRST_PRODUCED, Hypothesis, SearchSettings, length_penalty
+
+STEPS_BETWEEN_READS: Final = 4
+"""On a GPU, which works later than the program: reading which sentences have ended waits for it. Those that have ended
+stay two steps too long on average, and find nothing more; a search has about 30 steps.
+"""
+
+
+class SearchState(Protocol):
+    """The state of a model between two steps of a search, one entry per row."""
+
+    def select(self, rows: Tensor) -> None:
+        """Reorder, repeat and drop rows: row i becomes what row `rows[i]` was.
+
+        Args:
+            rows: (R',) int64, where R' is a multiple of W. Each run of W comes from the rows of one sentence, and
+                sentences keep their order.
+        """
+
+
+State = TypeVar("State", bound=SearchState)
+
+
+class SearchModel(Protocol[State]):
+    """The interface of a model to search, such as `Transformer`."""
+
+    @property
+    def max_positions(self) -> int:
+        """The maximum number of steps."""
+
+    def start(self, source: Tensor, width: int = 1) -> State:
+        """Return the state before the first step.
+
+        Args:
+            source: (B, S) int64 ids, each row ended by EOS and padded with PAD.
+            width: W, the rows of the state for each sentence.
+        """
+
+    def step(self, tokens: Tensor, cache: State, /) -> Tensor:
+        """Return the logits (R, V) of the tokens after `tokens`, and advance `cache`.
+
+        Args:
+            tokens: (R,) int64, the last token of each row; SOS at the first step.
+            cache: the state before this step.
+        """
+
+
+class Prohibition(Protocol):
+    """Forbids next tokens of hypotheses; `search/constraints.py` has forms of it."""
+
+    def forbidden(self, produced: Tensor, sentences: Tensor, vocabulary: int) -> Tensor:
+        """Return a mask (R, V) bool, True = forbidden; PAD, UNK and SOS always are, and one token never is.
+
+        Args:
+            produced: (R, T) int64 tokens so far, without SOS.
+            sentences: (R,) int64, index of each row's sentence in the batch.
+            vocabulary: V.
+        """
+
+
+class Largest(NamedTuple):
+    """The largest values of each row, largest first."""
+
+    values: Tensor  # (R, C)
+    indices: Tensor  # (R, C) int64
+
+
+def largest(values: Tensor, count: int) -> Largest:
+    """Return the `count` largest values of each row of `values` (R, V); ties go to the lowest index.
+
+    `torch.topk` alone leaves the order of ties open, so that a translation could differ between machines. C is
+    `count`, or V if that is smaller. `speed/top_k.py` has a form for a GPU.
+    """
+    count = min(count, values.size(1))
+    # One value more than necessary shows whether ties with the last one were left out.
+    best, indices = values.topk(min(count + 1, values.size(1)), dim=1)
+    is_tie = (best[:, 1:] == best[:, :-1]) & (best[:, 1:] > -torch.inf)
+    # Rows with ties are rare in float32: sort them whole.
+    tied_rows = is_tie.any(dim=1).nonzero().squeeze(1)
+    if len(tied_rows) > 0:
+        in_order = values[tied_rows].sort(dim=1, descending=True, stable=True).indices
+        indices[tied_rows] = in_order[:, : indices.size(1)]
+    return Largest(values=best[:, :count], indices=indices[:, :count])
+
+
+TopK = Callable[[Tensor, int], Largest]
+"""Returns the largest values of rows, as `largest` does."""
+
+
+def log_probabilities_of(tokens: Tensor, logits: Tensor) -> Tensor:
+    """Return the log-probabilities (R, C) of `tokens` (R, C) int64 in the distributions of `logits` (R, V)."""
+    return logits.log_softmax(dim=-1).gather(1, tokens)  # one pass; `logsumexp` takes five
+
+
+def reads_ends(length: int, device: torch.device) -> bool:
+    """Return whether a search on `device` reads, after the step to hypotheses of `length`, which sentences have ended.
+
+    >>> [length for length in range(1, 10) if reads_ends(length, torch.device("cuda"))]
+    [4, 8]
+    """
+    return device.type != "cuda" or length % STEPS_BETWEEN_READS == 0
+
+
+class Extensions(NamedTuple):
+    """The 2 W best continuations of each beam, best first, with back-pointers."""
+
+    scores: Tensor  # (n, 2 W) summed log-probabilities, -inf where there is no hypothesis
+    parents: Tensor  # (n, 2 W) int64, indices of the hypotheses that they extend, 0 to W - 1
+    tokens: Tensor  # (n, 2 W) int64
+
+
+class BeamStep(NamedTuple):
+    """What one step has added to the beams of the unfinished sentences."""
+
+    sentences: Tensor  # (n,) int64 indices
+    back_pointers: Tensor  # (n, 2 W) int64, ranks among the 2 W extensions of the previous step
+    tokens: Tensor  # (n, 2 W) int64
+    scores: Tensor  # (n, 2 W) summed log-probabilities, -inf where there is no hypothesis
+
+
+@torch.inference_mode()
+def beam_search(
+    model: SearchModel[State],
+    source: Tensor,
+    longest: Tensor,
+    settings: SearchSettings,
+    count: int = 1,
+    constraints: Prohibition | None = None,
+    top_k: TopK = largest,
+) -> list[list[Hypothesis]]:
+    """Return `count` hypotheses for each row of `source`, best first, by beam search (Sutskever et al. 2014 §3.2).
+
+    Each step takes the 2 W best extensions of a beam. Those among the first W that end in EOS are finished hypotheses;
+    the first W without EOS form the next beam. A sentence is done when 2 W hypotheses have finished (patience 2, Kasai
+    et al. 2022) and one is more likely than every unfinished hypothesis, or at its length limit. It then leaves the
+    batch.
+
+    Hypotheses cut off at the length limit are returned only if too few finished. A row has fewer than `count` only if
+    the constraints and the length limit allow no more.
+
+    Args:
+        model: a `Transformer` in evaluation mode, or any other `SearchModel`.
+        source: (B, S) int64 ids, each row ended by EOS and padded with PAD.
+        longest: (B,) int64, maximum output length in tokens, EOS included; at least 1.
+        settings: give W (`beam_size`) and the length penalty.
+        count: hypotheses for each row, at most W.
+        constraints: what an output may not say; None forbids PAD, UNK and SOS.
+        top_k: finds the largest values of rows.
+    """
+    width = settings.beam_size
+    enough_finished = 2 * width if width > 1 else 1  # a beam of one is greedy search
+    count_of_sentences, device = len(source), source.device
+    limits = longest.to(device)  # (B,)
+    first_rows = torch.arange(0, count_of_sentences * width, width, device=device).unsqueeze(1)  # (B, 1)
+
+    # The beams of the unfinished sentences. All hypotheses of a beam start equal: the first alone scores above -inf, so
+    # that the beam has no duplicates.
+    sentences = torch.arange(count_of_sentences, device=device)  # (n,) indices
+    scores = torch.full((count_of_sentences, width), -math.inf, dtype=_widest_float(device), device=device)  # (n, W)
+    scores[:, 0] = 0.0  # summed log-probabilities, best first
+    tokens = source.new_full((count_of_sentences, width), SOS)  # (n, W) the last token of each hypothesis
+    ranks = torch.arange(width, device=device).repeat(count_of_sentences, 1)  # (n, W) among the last 2 W extensions
+    produced = source.new_empty(count_of_sentences, width, 0)  # (n, W, tokens so far), only for the constraints
+    finished_count = torch.zeros_like(sentences)  # (n,) finished hypotheses
+    best_finished = scores.new_full((count_of_sentences,), -math.inf)  # (n,) their largest score
+
+    steps: list[BeamStep] = []
+    state = model.start(source, width)
+    for length in range(1, int(longest.max()) + 1):
+        # 1. Compute the logits of all next tokens.
+        logits = model.step(tokens.flatten(), state)  # (R, V)
+        forbidden = None
+        if constraints is not None:
+            row_sentences = sentences.repeat_interleave(width)  # (R,)
+            forbidden = constraints.forbidden(produced.flatten(0, 1), row_sentences, logits.size(1))
+
+        # 2. Extend every beam by its 2 W best tokens, and record them with back-pointers.
+        extensions = best_extensions(scores, logits, forbidden, top_k)
+        back_pointers = ranks.gather(1, extensions.parents)
+        steps.append(BeamStep(sentences, back_pointers, extensions.tokens, extensions.scores))
+
+        # 3. Count the hypotheses that finish: those among the first W that end in EOS.
+        has_ended = (extensions.tokens == EOS) & (extensions.scores > -math.inf)  # (n, 2 W)
+        finished_count = finished_count + has_ended[:, :width].sum(dim=1)
+        finished_scores = extensions.scores.masked_fill(~has_ended, -math.inf)[:, :width]  # (n, W)
+        best_finished = torch.maximum(best_finished, finished_scores.amax(dim=1))
+
+        # 4. The first W without EOS form the next beam, best first.
+        ranks = has_ended.int().sort(dim=1, stable=True).indices[:, :width]  # (n, W)
+        scores = extensions.scores.gather(1, ranks)
+        tokens = extensions.tokens.gather(1, ranks)
+        parents = extensions.parents.gather(1, ranks)
+        rows = parents + first_rows[: len(parents)]  # (n, W) of the model's state
+        if constraints is not None:
+            produced = produced.gather(1, parents.unsqueeze(2).expand_as(produced))
+            produced = torch.cat((produced, tokens.unsqueeze(2)), dim=2)
+
+        # 5. Find the sentences that go on: undecided, below the length limit, with a hypothesis in the beam.
+        best_unfinished = scores[:, 0]  # (n,)
+        is_undecided = (finished_count < enough_finished) | (best_unfinished > best_finished)
+        goes_on = is_undecided & (limits[sentences] > length) & (best_unfinished > -math.inf)  # (n,)
+
+        # 6. Let the others leave the batch; until then, their beams have no hypotheses.
+        if reads_ends(length, device):
+            going = goes_on.nonzero().squeeze(1)  # (n',) indices into `sentences`
+            if len(going) == 0:
+                break
+            if len(going) < len(sentences):
+                sentences = sentences[going]
+                scores = scores[going]
+                tokens = tokens[going]
+                ranks = ranks[going]
+                rows = rows[going]
+                produced = produced[going]
+                finished_count = finished_count[going]
+                best_finished = best_finished[going]
+        else:
+            scores = scores.masked_fill(~goes_on.unsqueeze(1), -math.inf)
+
+        # 7. Bring the model's state into the order of the new beams.
+        state.select(rows.flatten())
+    return _best_hypotheses(steps, longest.tolist(), count, settings)
+
+
+def best_extensions(scores: Tensor, logits: Tensor, forbidden: Tensor | None, top_k: TopK = largest) -> Extensions:
+    """Return the 2 W best extensions of each beam. Ties go to the lowest parent, then to the lowest id.
+
+    Args:
+        scores: (n, W) summed log-probabilities of the hypotheses.
+        logits: (R, V) of the tokens after them.
+        forbidden: (R, V) bool, True = forbidden; None forbids PAD, UNK and SOS.
+        top_k: finds the largest values of rows.
+    """
+    width = scores.size(1)
+    logits = logits.float()
+
+    # 1. The best continuations of each hypothesis: the best extensions of a beam have at most 2 W of one.
+    if forbidden is None:
+        producible = logits[:, FIRST_PRODUCED:]  # a view: no copy of size V
+        tokens = top_k(producible, 2 * width).indices + FIRST_PRODUCED  # (R, C)
+        log_probabilities = log_probabilities_of(tokens, logits)  # (R, C) over the whole vocabulary
+    else:
+        best = top_k(logits.masked_fill(forbidden, -torch.inf), 2 * width)
+        tokens = best.indices
+        log_probabilities = log_probabilities_of(tokens, logits)
+        log_probabilities = log_probabilities.masked_fill(best.values == -torch.inf, -torch.inf)
+
+    # 2. The best of all.
+    count = tokens.size(1)
+    totals = (scores.unsqueeze(2) + log_probabilities.reshape(-1, width, count)).flatten(1)  # (n, W * C)
+    tokens = tokens.reshape(-1, width * count)  # (n, W * C)
+    best_totals = top_k(totals, 2 * width)
+    parents = best_totals.indices // count
+    return Extensions(scores=best_totals.values, parents=parents, tokens=tokens.gather(1, best_totals.indices))
+
+
+def _widest_float(device: torch.device) -> torch.dtype:
+    """Return float64, or float32 on Apple GPUs, which have no float64."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
+def _best_hypotheses(
+    steps: Sequence[BeamStep], limits: list[int], count: int, settings: SearchSettings
+) -> list[list[Hypothesis]]:
+    """Return the best `count` hypotheses of each of B sentences, best first; finished ones precede those cut off."""
+    # 1. Put all steps into tables; sentences that have left the batch have scores of -inf.
+    shape = (len(steps), len(limits), steps[0].tokens.size(1))  # (L, B, 2 W)
+    back_pointers = np.zeros(shape, np.int64)
+    tokens = np.zeros(shape, np.int64)
+    scores = np.full(shape, -np.inf)
+    for index, step in enumerate(steps):
+        going = step.sentences.cpu().numpy()
+        back_pointers[index, going] = step.back_pointers.cpu().numpy()
+        tokens[index, going] = step.tokens.cpu().numpy()
+        scores[index, going] = step.scores.cpu().numpy()
+
+    # 2. A hypothesis ends with EOS or at the length limit, if it is among the first W of its step.
+    lengths = np.arange(1, len(steps) + 1)  # (L,)
+    at_limit = lengths[:, None] == np.array(limits)  # (L, B)
+    is_ending = ((tokens == EOS) | at_limit[:, :, None]) & (scores > -np.inf)  # (L, B, 2 W)
+    is_ending[:, :, settings.beam_size :] = False
+    last_steps, sentences, ranks = is_ending.nonzero()  # (E,) each
+    finished = tokens[is_ending] == EOS  # (E,)
+
+    # 3. Rank the endings of a sentence: finished ones first, then by normalized score, then the shortest.
+    penalties = np.array([length_penalty(float(length), settings) for length in lengths])  # (L,)
+    normalized_scores = scores[is_ending] / penalties[last_steps]  # (E,)
+    order = np.lexsort((ranks, last_steps, -normalized_scores, ~finished, sentences))  # the last key decides first
+
+    # 4. Take the best of each sentence.
+    first_of_sentence = np.searchsorted(sentences[order], np.arange(len(limits)))  # (B,)
+    places = np.arange(len(order)) - first_of_sentence[sentences[order]]
+    best = order[places < count]  # (N,)
+    last_steps, sentences, ranks, finished = last_steps[best], sentences[best], ranks[best], finished[best]
+
+    # 5. Follow the back-pointers from the last token of each to its first.
+    path_tokens = np.zeros((len(best), len(steps)), np.int64)  # (N, L)
+    path_scores = np.zeros((len(best), len(steps)))  # (N, L) summed log-probabilities up to each token
+    for index in reversed(range(len(steps))):
+        reached = (last_steps >= index).nonzero()[0]  # the hypotheses that have a token at this step
+        cells = (index, sentences[reached], ranks[reached])
+        path_tokens[reached, index] = tokens[cells]
+        path_scores[reached, index] = scores[cells]
+        ranks[reached] = back_pointers[cells]
+    token_scores = np.diff(path_scores, axis=1, prepend=0.0).astype(np.float32)  # (N, L)
+
+    results: list[list[Hypothesis]] = [[] for _ in limits]
+    for row, sentence in enumerate(sentences.tolist()):
+        length = int(last_steps[row]) + 1  # EOS counts
+        is_finished = bool(finished[row])
+        hypothesis = Hypothesis.from_tokens(
+            tokens=path_tokens[row, : length - is_finished].tolist(),
+            token_scores=token_scores[row, :length].tolist(),
+            finished=is_finished,
+            settings=settings,
+        )
+        results[sentence].append(hypothesis)
+    return results

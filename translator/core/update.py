@@ -1,0 +1,177 @@
+"""One update of the weights: gradients of all micro-batches, norm, finite check, clipping, optimizer.
+
+Each loss is divided by the target tokens of the whole update, so that gradients add up to that of one large batch. A
+run on several ranks divides the rows of every batch among them, and adds up their gradients.
+
+R rows of a micro-batch, L positions of a row
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from translator.core.batch import Batch, StepBatches
+from translator.core.loss import Losses, TeacherForcing
+from translator.core.optimizer import ModelOptimizer, ScheduleSettings, drops, learning_rate
+
+ForwardBackward = Callable[[Batch, Tensor], Tensor]
+"""Adds the gradients of a batch, times a weight (), to those of the model; returns the token losses (R, L)."""
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What an update leaves for reports; its tensors stay on the device, without synchronization."""
+
+    token_losses: tuple[Tensor, ...]
+    """(R, L) float32 for each micro-batch of this rank: unsmoothed negative log-likelihood of each token in nats."""
+    batches: tuple[Batch, ...]  # micro-batches of this rank, on the CPU
+    gradient_norm: Tensor  # () L2 norm before clipping, of the whole update
+    finite: Tensor  # () bool: False if loss or gradient was not finite and the update was skipped
+    target_tokens: int  # real tokens of the whole update on all ranks; the next two also cover all ranks
+    source_tokens: int
+    positions: int  # of all micro-batches, both sides, PAD included
+    learning_rate: float
+    passes: int  # forward passes per batch
+
+
+class Gradients(Protocol):
+    """The gradients of the weights of a model, from the micro-batches of an update."""
+
+    @property
+    def parameters(self) -> Sequence[nn.Parameter]:
+        """The weights."""
+
+    def add(self, gradients: Sequence[Tensor]) -> None:
+        """Add a gradient for each of the parameters."""
+
+    def clear(self) -> None:
+        """Forget the gradients of an update."""
+
+    def sum_over_ranks(self) -> None:
+        """Replace the gradients by their sums over all ranks, reproducibly."""
+
+    def norm(self) -> Tensor:
+        """Return the L2 norm () of the whole gradient."""
+
+
+class PlainGradients:
+    """The gradients as torch keeps them, beside each weight, for one rank; `speed/gradients.py` has another form."""
+
+    def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
+        self.parameters = parameters
+
+    def add(self, gradients: Sequence[Tensor]) -> None:
+        """Add a gradient for each of the parameters."""
+        for parameter, gradient in zip(self.parameters, gradients, strict=True):
+            if parameter.grad is None:
+                parameter.grad = gradient.contiguous()
+            else:
+                parameter.grad.add_(gradient)
+
+    def clear(self) -> None:
+        """Remove all gradients."""
+        for parameter in self.parameters:
+            parameter.grad = None
+
+    def sum_over_ranks(self) -> None:
+        """Do nothing: there is one rank."""
+
+    def norm(self) -> Tensor:
+        """Return the L2 norm () of the whole gradient."""
+        gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
+        return nn.utils.get_total_norm(gradients)
+
+
+def forward_backward(
+    loss: Callable[[Batch], Losses],
+    gradients: Gradients,
+    batch: Batch,
+    weight: Tensor,
+) -> Tensor:
+    """Add the gradients of one micro-batch to `gradients`; return the loss of each token (R, L) in nats.
+
+    Args:
+        loss: the training loss of a model, such as `TeacherForcing`.
+        gradients: those of the model.
+        batch: on the device of the model.
+        weight: () factor of the gradients: 1 / target tokens of the whole update, times the loss scale.
+    """
+    losses = loss(batch)
+    gradients.add(torch.autograd.grad(losses.objective * weight, gradients.parameters))
+    return losses.of_tokens
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A model and what trains it; `update` makes one training step."""
+
+    loss: TeacherForcing
+    optimizer: ModelOptimizer
+    gradients: Gradients
+    forward_backward: ForwardBackward
+    schedule: ScheduleSettings
+    seed: int = 1
+    rank: int = 0
+
+    def update(self, step: StepBatches, number: int, seconds: float = 0.0) -> StepResult:
+        """Update the weights once and return the result; skip the update if the gradient or the loss is not finite.
+
+        Args:
+            step: this rank's micro-batches, on the CPU.
+            number: number of the update, from 1, for schedules and dropout.
+            seconds: time the run took before the update.
+        """
+        model = self.loss.model
+        rate = learning_rate(number, self.schedule, seconds)
+        model.train(drops(number, self.schedule, seconds))  # affects dropout, R-Drop and the choice of a CUDA graph
+        seed_update(self.seed, number, self.rank)
+
+        # 1. The gradients of all micro-batches, times the loss scale.
+        device = model.head_weight.device
+        loss_weight = torch.full((), 1.0 / step.target_tokens, device=device) * self.optimizer.scale
+        token_losses = []
+        for batch in step.batches:
+            token_losses.append(self.forward_backward(batch, loss_weight))
+        self.gradients.sum_over_ranks()
+
+        # 2. Their norm; NaN in a loss makes the norm NaN.
+        norm = self.gradients.norm() / self.optimizer.scale
+        finite = torch.isfinite(norm)
+
+        # 3. The weights.
+        self.optimizer.update(rate, norm, finite)
+        self.gradients.clear()
+        return StepResult(
+            token_losses=tuple(token_losses),
+            batches=step.batches,
+            gradient_norm=norm,
+            finite=finite,
+            target_tokens=step.target_tokens,
+            source_tokens=step.source_tokens,
+            positions=step.positions,
+            learning_rate=rate,
+            passes=self.loss.passes,
+        )
+
+
+def plain_learner(
+    loss: TeacherForcing, optimizer: ModelOptimizer, schedule: ScheduleSettings, seed: int = 1
+) -> Learner:
+    """Return the learner of one process, in the precision of the weights; training/learner.py makes the others."""
+    gradients = PlainGradients([weight for weight in loss.model.parameters() if weight.requires_grad])
+
+    def pass_over(batch: Batch, weight: Tensor) -> Tensor:
+        return forward_backward(loss, gradients, batch.to(weight.device), weight)
+
+    return Learner(loss, optimizer, gradients, pass_over, schedule, seed)
+
+
+def seed_update(seed: int, step: int, rank: int) -> None:
+    """Seed torch for update number `step` of `rank`, so that its dropout is independent of earlier updates."""
+    sequence = np.random.SeedSequence([seed, step, rank])
+    (update_seed,) = sequence.generate_state(1, np.uint64)
+    torch.manual_seed(int(update_seed))

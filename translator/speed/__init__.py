@@ -1,0 +1,1 @@
+"""Speed: forms of the core that are faster on some machines; each names the plain form that it equals."""

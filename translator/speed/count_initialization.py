@@ -1,0 +1,189 @@
+"""Initial weights from counts of the training text: the model translates single words before its first update.
+
+From random weights, the first thousand updates learn what counting finds in seconds: which words occur in similar
+contexts, and which translate each other. Here the model starts from both:
+
+    target embedding, head   similar vectors for pieces with similar neighbours, by pointwise mutual information
+                             (Levy and Goldberg 2014)
+    source embedding         the mean of the head rows of a piece's translations, by IBM Model 1 (Brown et al. 1993)
+    cross-attention          the identity, so that source vectors reach the head unchanged
+    all other sublayers      a tenth of their random initialization, so that their effect is small
+
+S and T source and target pieces, D model width
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from translator.core import PAD
+from translator.core.transformer import Transformer
+from translator.data.token_store import ranges
+
+Ids = NDArray[np.int32]
+Counts = NDArray[np.float32]
+MOST_PAIRS: Final = 100_000  # maximum number of counted pairs; bounds the time
+WINDOW: Final = 3  # pieces on each side that count as neighbours
+ROUNDS: Final = 5  # iterations of expectation maximization
+OTHER_SUBLAYERS_FACTOR: Final = 0.1  # of the output weights of the sublayers other than cross-attention
+FREQUENCY_SHARE: Final = 0.5  # of a target piece's relative frequency, subtracted from its translation probabilities
+_LINKS: Final = 16_000_000  # links between source and target pieces counted at a time; bounds memory
+
+
+@torch.no_grad()
+def initialize_from_counts(model: Transformer, pairs: Sequence[tuple[Ids, Ids]]) -> None:
+    """Overwrite the random weights of `model` with estimates from `pairs` of ids without special tokens.
+
+    Takes about twenty seconds and 40 · T · max(S, T) bytes. Equal pairs, seed and threads give equal weights.
+    """
+    source_table = model.source_embedding.tokens.weight  # (S, D)
+    target_table = model.target_embedding.tokens.weight  # (T, D)
+    head = model.head_weight  # (T, D), the target table itself if tied
+    targets = [target for _, target in pairs]
+
+    # Target side: vectors of neighbourhoods.
+    vectors = neighbour_vectors(targets, len(target_table), target_table.size(1))
+    _set_rows(target_table, vectors)
+    if head is not target_table:
+        _set_rows(head, vectors)
+
+    # Source side: the mean head row of the translations, above what the target pieces' frequencies let expect.
+    table = translation_probabilities(pairs, len(source_table), len(target_table))
+    probabilities = torch.from_numpy(table)  # (S, T)
+    target_pieces = torch.from_numpy(np.concatenate(targets))
+    frequencies = torch.bincount(target_pieces, minlength=len(target_table))
+    typical = (probabilities - FREQUENCY_SHARE * frequencies / frequencies.sum()).clamp_(min=0.0)
+    _set_rows(source_table, typical @ head.cpu())
+
+    # The layers: source vectors reach the head unchanged.
+    _set_cross_attention_to_identity(model)
+    _weaken_other_sublayers(model)
+
+
+def _set_cross_attention_to_identity(model: Transformer) -> None:
+    """Make all four projections of each cross-attention the identity matrix."""
+    for layer in model.decoder.layers:
+        cross = layer.cross_attention
+        key, value = cross.key_value.weight.chunk(2)
+        for projection in (cross.query.weight, key, value, cross.output.weight):
+            projection.copy_(torch.eye(len(projection), device=projection.device))
+
+
+def _weaken_other_sublayers(model: Transformer) -> None:
+    """Make the outputs of self-attention and feed-forward small."""
+    for name, sublayer in model.named_modules():
+        if name.endswith(("self_attention.output", "feed_forward.outer")):
+            sublayer.get_parameter("weight").mul_(OTHER_SUBLAYERS_FACTOR)
+
+
+def neighbour_vectors(sentences: Sequence[Ids], size: int, width: int) -> Tensor:
+    """Return vectors (T, D) of pieces; dot products are large for pieces with similar neighbours in `sentences`.
+
+    They are the left singular vectors, times the square root of the singular values, of max(0, log p(n | piece) / p(n))
+    for neighbours n on the left and on the right. p(n) is raised to the power 0.75 (Levy et al. 2015 §3.1).
+    """
+    counts_after = _neighbour_counts(sentences, size)
+    counts = np.concatenate([counts_after, counts_after.T], axis=1)  # (T, 2T): neighbours on the right, on the left
+    # Positive pointwise mutual information, with smoothed counts.
+    piece_counts = counts.sum(1, keepdims=True) + 1.0  # (T, 1)
+    neighbour_weights = (counts.sum(0, keepdims=True) + 1.0) ** 0.75  # (1, 2T)
+    neighbour_shares = neighbour_weights / neighbour_weights.sum()
+    information = np.log(np.maximum(counts / piece_counts / neighbour_shares, 1.0))
+
+    rank = min(width, size)
+    directions, strengths, _ = torch.svd_lowrank(torch.from_numpy(information), rank, niter=3)
+    # The first directions are the strongest. A random rotation spreads them over all heads.
+    rotation = torch.linalg.qr(torch.randn(width, rank))[0].t()  # (rank, D), rows orthonormal
+    vectors: Tensor = directions * strengths.sqrt() @ rotation
+    return vectors
+
+
+def _neighbour_counts(sentences: Sequence[Ids], size: int) -> Counts:
+    """Return (T, T): how often the piece of the column follows that of the row by at most `WINDOW` places."""
+    cells = []  # row · T + column of each occurrence
+    for sentence in sentences:
+        row_starts = sentence.astype(np.int64) * size
+        for distance in range(1, WINDOW + 1):
+            cells.append(row_starts[:-distance] + sentence[distance:])
+    counts = np.bincount(np.concatenate(cells), minlength=size * size)
+    return counts.reshape(size, size).astype(np.float32)
+
+
+def translation_probabilities(pairs: Sequence[tuple[Ids, Ids]], source_size: int, target_size: int) -> Counts:
+    """Return p(target piece | source piece), (S, T), by IBM Model 1; a piece without pairs has a row of zeros.
+
+    Each source sentence also has a NULL word, for target pieces that translate no source piece; the result omits it.
+    """
+    null_word = source_size
+    shape = (source_size + 1, target_size)
+    probabilities = np.ones(shape, np.float32).ravel()
+    for _ in range(ROUNDS):
+        # E-step: how often each source piece is linked to each target piece.
+        counts = np.zeros(len(probabilities))
+        for chunk in _chunks(pairs):
+            counts += _expected_counts(chunk, probabilities, null_word, target_size)
+        # M-step: normalize the counts of each source piece.
+        table = counts.reshape(shape)
+        row_sums = np.maximum(table.sum(1, keepdims=True), 1e-9)
+        probabilities = (table / row_sums).astype(np.float32).ravel()
+    return probabilities.reshape(shape)[:null_word]
+
+
+def _expected_counts(
+    pairs: Sequence[tuple[Ids, Ids]], probabilities: Counts, null_word: int, target_size: int
+) -> NDArray[np.float64]:
+    """Return how often each source piece is expected to be linked to each target piece in `pairs`.
+
+    This is the E-step of IBM Model 1 (Brown et al. 1993 §4.1): each target piece is linked to one piece of its source
+    sentence, with a probability in proportion to p(target piece | source piece).
+
+    Args:
+        pairs: source and target ids of sentences.
+        probabilities: p(target piece | source piece) of the last M-step, flat, ((S + 1) · T,).
+        null_word: row of the NULL word, which is added to each source sentence.
+        target_size: T.
+
+    Returns the expected counts, flat, ((S + 1) · T,).
+    """
+    # 1. All source sentences, each with its NULL word, and all target sentences, one after the other.
+    source_lengths = np.array([len(source) for source, _ in pairs])
+    target_lengths = np.array([len(target) for _, target in pairs])
+    sources = np.concatenate([source for source, _ in pairs])
+    sources = np.insert(sources, np.cumsum(source_lengths), null_word)
+    source_lengths += 1
+    targets = np.concatenate([target for _, target in pairs])
+    # 2. A link is a cell of the table. The links of one target piece, to all pieces of its source, stand together.
+    starts = np.repeat(np.cumsum(source_lengths) - source_lengths, target_lengths)
+    lengths = np.repeat(source_lengths, target_lengths)
+    links = sources[ranges(starts, lengths)].astype(np.int64)
+    links *= target_size
+    links += np.repeat(targets, lengths)
+    # 3. The links of a target piece share a count of 1, in proportion to their probabilities.
+    weights = probabilities[links]
+    weight_sums = np.add.reduceat(weights, np.cumsum(lengths) - lengths)
+    weights /= np.repeat(weight_sums, lengths)
+    counts: NDArray[np.float64] = np.bincount(links, weights, len(probabilities)).astype(np.float64, copy=False)
+    return counts
+
+
+def _chunks(pairs: Sequence[tuple[Ids, Ids]]) -> Iterator[Sequence[tuple[Ids, Ids]]]:
+    """Yield `pairs` in parts of about `_LINKS` links."""
+    links_up_to = np.cumsum([(len(source) + 1) * len(target) for source, target in pairs])
+    cuts = np.searchsorted(links_up_to, np.arange(_LINKS, links_up_to[-1], _LINKS))
+    for start, end in itertools.pairwise([0, *cuts, len(pairs)]):
+        if start < end:
+            yield pairs[start:end]
+
+
+def _set_rows(table: Tensor, rows: Tensor) -> None:
+    """Set the rows of `table` (V, D) to `rows`, each scaled to length 1; where a row is zero, keep the old one."""
+    lengths = rows.norm(dim=1, keepdim=True)
+    is_pad = torch.arange(len(rows)).unsqueeze(1) == PAD
+    replaced = (lengths > 1e-6) & ~is_pad
+    unit_rows = rows / lengths.clamp(min=1e-6)
+    table.copy_(torch.where(replaced, unit_rows, table.cpu()))

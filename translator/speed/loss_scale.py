@@ -1,0 +1,55 @@
+"""Dynamic loss scaling, which keeps gradients in the range of float16; otherwise `ModelOptimizer` of the core."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import torch
+from torch import Tensor, nn
+
+from translator.core.optimizer import MatrixOptimizer, ModelOptimizer, OptimizerSettings
+
+FIRST_FACTOR: Final = 2.0**16
+STEADY: Final = 2000  # updates with finite gradients after which the loss scale grows
+_PREFIX: Final = "loss_scale.0."  # of its tensors in a checkpoint
+
+
+class ScaledOptimizer(ModelOptimizer):
+    """Multiplies the loss by a factor that adapts to the gradients (Micikevicius et al. 2018 §3.2).
+
+    The factor halves after an update with a non-finite gradient, and doubles after 2,000 updates without one.
+    """
+
+    def __init__(
+        self, model: nn.Module, settings: OptimizerSettings, apart: Mapping[str, MatrixOptimizer] | None = None
+    ) -> None:
+        super().__init__(model, settings, apart)
+        device = next(model.parameters()).device
+        self._factor = torch.full((), FIRST_FACTOR, device=device)
+        self._since_change = torch.zeros((), dtype=torch.int32, device=device)  # finite updates since it last changed
+
+    @property
+    def scale(self) -> Tensor:
+        """The factor () of the loss, by which `update` divides the gradients."""
+        return self._factor
+
+    def update(self, rate: float, gradient_norm: Tensor, finite: Tensor) -> None:
+        """Update the weights, then adapt the factor, without GPU synchronization; see `ModelOptimizer.update`."""
+        super().update(rate, gradient_norm, finite)
+        since_change = self._since_change + 1
+        steady = since_change >= STEADY
+        grown_factor = torch.where(steady, 2.0 * self._factor, self._factor)
+        self._factor = torch.where(finite, grown_factor, 0.5 * self._factor)
+        # A product sets the count to zero: `torch.where` would copy a Python number to the GPU and wait for it.
+        self._since_change = since_change * (finite & ~steady)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return moments, counts and the state of the factor, for a file of tensors."""
+        scale = {f"{_PREFIX}factor": self._factor, f"{_PREFIX}since_change": self._since_change}
+        return scale | super().tensors()
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Load the result of `tensors`; a run may have had no factor before."""
+        device = self._factor.device
+        self._factor = tensors.get(f"{_PREFIX}factor", self._factor).to(device)
+        self._since_change = tensors.get(f"{_PREFIX}since_change", self._since_change).to(device)
+        super().restore(tensors)

@@ -1,0 +1,105 @@
+"""The learner of a run, in the forms of the core that suit its device."""
+
+from typing import Final
+
+import torch
+
+from translator.config import Config
+from translator.core.batch import Batch
+from translator.core.loss import Losses, TeacherForcing
+from translator.core.optimizer import MatrixOptimizer, ModelOptimizer
+from translator.core.transformer import Transformer
+from translator.core.update import ForwardBackward, Gradients, Learner, PlainGradients, forward_backward
+from translator.speed.attention import plain_attention
+from translator.speed.blockwise_loss import blockwise_head_loss
+from translator.speed.compiling import compile_loss
+from translator.speed.device import Arithmetic
+from translator.speed.dropout import use_fast_dropout
+from translator.speed.gradients import FlatGradients
+from translator.speed.graph import CapturedForwardBackward
+from translator.speed.loss_scale import ScaledOptimizer
+from translator.speed.muon import muon_of
+from translator.training.distributed import Distributed
+from translator.training.precision import Choices
+
+LONGEST_PLAIN: Final = 256
+"""Longest row for which a CPU uses the plain kernel, whose weights take memory in proportion to the row length."""
+
+
+def build_learner(
+    config: Config,
+    vocabularies: tuple[int, int],
+    device: torch.device,
+    choices: Choices,
+    distributed: Distributed,
+) -> Learner:
+    """Return the learner of a rank, with random weights.
+
+    Args:
+        config: the recipe.
+        vocabularies: tokens of source and target.
+        device: of this rank.
+        choices: the forms that suit the machine.
+        distributed: the ranks that share each update.
+    """
+    settings = config.training
+    model = build_model(config, vocabularies, device)
+    loss = TeacherForcing(model, settings.label_smoothing, settings.r_drop, head_loss=blockwise_head_loss)
+    if choices.compile:
+        loss = compile_loss(loss)
+    gradients = _gradients_of(model, device, distributed, config)
+    return Learner(
+        loss=loss,
+        optimizer=_optimizer_of(model, config, choices),
+        gradients=gradients,
+        forward_backward=_forward_backward(loss, gradients, Arithmetic(device, choices.precision), choices),
+        schedule=settings.schedule_settings,
+        seed=config.run.seed,
+        rank=distributed.rank,
+    )
+
+
+def build_model(config: Config, vocabularies: tuple[int, int], device: torch.device) -> Transformer:
+    """Return the model with random weights, in the forms of the core that suit `device`."""
+    model = Transformer(config.model.settings, *vocabularies).to(device)
+    if device.type == "cpu":
+        use_fast_dropout(model)
+        if config.batching.max_length <= LONGEST_PLAIN:
+            model.use_attention(plain_attention)
+    return model
+
+
+def _optimizer_of(model: Transformer, config: Config, choices: Choices) -> ModelOptimizer:
+    """Return AdamW for all weights, or Muon for the matrices of layers; in fp16, with a loss scale."""
+    settings = config.training
+    apart: dict[str, MatrixOptimizer] = {}
+    if settings.optimizer == "muon":
+        apart["muon"] = muon_of(model, settings.weight_decay)
+    kind = ScaledOptimizer if choices.precision == "fp16" else ModelOptimizer
+    return kind(model, settings.optimizer_settings, apart)
+
+
+def _gradients_of(model: Transformer, device: torch.device, distributed: Distributed, config: Config) -> Gradients:
+    """Return the gradients of `model`: in one buffer for a GPU and for several ranks."""
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    if device.type == "cpu" and distributed.world_size == 1:
+        return PlainGradients(parameters)
+    return FlatGradients(parameters, distributed.sum_in_place, config.training.gradient_exchange)
+
+
+def _forward_backward(
+    loss: TeacherForcing, gradients: Gradients, arithmetic: Arithmetic, choices: Choices
+) -> ForwardBackward:
+    """Return the pass over a batch in the precision of `arithmetic`, as a CUDA graph if `choices` say so."""
+
+    def loss_in_precision(batch: Batch) -> Losses:
+        with arithmetic.autocast():
+            return loss(batch.to(arithmetic.device))
+
+    def pass_over(batch: Batch, weight: torch.Tensor) -> torch.Tensor:
+        return forward_backward(loss_in_precision, gradients, batch, weight)
+
+    if not choices.capture:
+        return pass_over
+    assert isinstance(gradients, FlatGradients)
+    return CapturedForwardBackward(pass_over, gradients, loss.model)

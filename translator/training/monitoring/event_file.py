@@ -1,0 +1,124 @@
+"""The event files of a run, which TensorBoard reads. The only file that writes them.
+
+TensorBoard sorts groups of curves by name and opens the first two: `loss` and `quality`, so no other comes before them.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from translator.config import Config
+from translator.config.resuming import flatten
+from translator.evaluation import Score, TranslatedPair
+from translator.evaluation.markdown import isolate_persian, markdown_table
+from translator.evaluation.text_variants import RAW
+from translator.run.storage import storage_errors
+
+TEST_SUFFIX: Final = ".test"  # suffix of an event file that an evaluation wrote
+_QUALITY: Final = ("bleu", "chrf")  # the scores in the group `quality`, with those of the test set
+_CHARTS: Final = {
+    "loss": ["loss/train", "loss/validation"],
+    "perplexity": ["train/perplexity", "validation/perplexity"],
+    "BLEU": ["quality/bleu", "quality/test_bleu"],
+    "chrF": ["quality/chrf", "quality/test_chrf"],
+    "loss by source": ["train_by_source/.*", "validation_by_source/.*/loss"],
+}
+"""The layout of the tab Custom Scalars: charts of related curves, such as training and validation loss."""
+
+
+class EventFile:
+    """One event file in the folder of a run; every method raises StorageError if it cannot write."""
+
+    def __init__(self, folder: Path, step: int) -> None:
+        """Open a new file in `folder` for the steps after `step`; later points of earlier files disappear."""
+        from torch.utils.tensorboard import SummaryWriter  # slow to import
+
+        self._folder = folder
+        charts = {title: ["Multiline", tags] for title, tags in _CHARTS.items()}
+        with storage_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            # TensorBoard ignores the points of earlier files from `purge_step` on.
+            self._writer: Any = SummaryWriter(str(folder), purge_step=step + 1)
+            self._writer.add_custom_scalars({"training": charts})
+
+    def add_curves(self, curves: Mapping[str, Mapping[str, float]], step: int) -> None:
+        """Write the points of curves, by group and name."""
+        with storage_errors(self._folder):
+            for group, values in curves.items():
+                for name, value in values.items():
+                    self._writer.add_scalar(f"{group}/{name}", value, step)
+
+    def add_validation(self, scores: Mapping[str, float], step: int) -> None:
+        """Write the points of the scores of a validation."""
+        with storage_errors(self._folder):
+            for name, value in scores.items():
+                self._writer.add_scalar(_validation_tag(name), value, step)
+
+    def add_translations(self, pairs: Sequence[TranslatedPair], step: int) -> None:
+        """Write a table of sample translations, if there are any."""
+        if not pairs:
+            return
+        cells = []
+        for pair in pairs:
+            translation = isolate_persian(pair.hypothesis, like=pair.reference)
+            cells.append((isolate_persian(pair.source), isolate_persian(pair.reference), translation))
+        table = markdown_table(("source", "reference", "translation"), cells)
+        with storage_errors(self._folder):
+            self._writer.add_text("validation/translations", table, step)
+
+    def add_attention(self, image: NDArray[np.uint8], step: int) -> None:
+        """Write an attention map, an RGB image (height, width, 3)."""
+        with storage_errors(self._folder):
+            self._writer.add_image("validation/attention", image, step, dataformats="HWC")
+
+    def close(self, config: Config, validation_scores: Mapping[str, float]) -> None:
+        """Write the settings of the run, beside its scores, to compare runs; then close the file."""
+        from torch.utils.tensorboard.summary import hparams
+
+        # `SummaryWriter.add_hparams` would create a second run. TensorBoard reads the names of the columns here, and
+        # their values from the curves.
+        columns = {f"quality/test_{name}": 0.0 for name in _QUALITY}
+        for name, value in validation_scores.items():
+            columns[_validation_tag(name)] = value
+        settings = {}
+        for key, setting in flatten(config.model_dump(mode="json")).items():
+            # Booleans and null as text: TensorBoard would show 1.0000, or nothing.
+            settings[key] = json.dumps(setting) if isinstance(setting, bool | list | None) else setting
+        with storage_errors(self._folder):
+            for summary in hparams(settings, columns):  # type: ignore[no-untyped-call]
+                self._writer.file_writer.add_summary(summary)
+            self._writer.close()
+
+
+def _validation_tag(score: str) -> str:
+    """Return the tag of a score of validations."""
+    if score == "loss":
+        return "loss/validation"
+    return f"quality/{score}" if score in _QUALITY else f"validation/{score}"
+
+
+def show_test_scores(folder: Path, scores: Sequence[Score], *, has_own_set: bool) -> None:
+    """Write scores on raw text to a separate event file, at the steps of their checkpoints; an average has no step.
+
+    Args:
+        folder: the run's folder of event files; if it does not exist, nothing is written.
+        scores: the scores of an evaluation, those of the first test set first.
+        has_own_set: whether the first test set is the run's own, which serves to compare runs.
+    """
+    shown = [score for score in scores if score.normalization == RAW and score.checkpoint.startswith("step-")]
+    if not shown or not folder.is_dir():
+        return
+    from torch.utils.tensorboard import SummaryWriter
+
+    first_set = shown[0].test_set
+    with storage_errors(folder), SummaryWriter(str(folder), filename_suffix=TEST_SUFFIX) as writer:
+        add: Callable[..., None] = writer.add_scalar
+        for score in shown:
+            step = int(score.checkpoint.removeprefix("step-"))
+            add(f"test_by_set/{score.test_set}/{score.metric}", score.score, step)
+            if has_own_set and score.test_set == first_set and score.metric in _QUALITY:
+                add(f"quality/test_{score.metric}", score.score, step)

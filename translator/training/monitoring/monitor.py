@@ -1,0 +1,246 @@
+"""Monitoring of a run: what is measured in each update, and reported to progress bar, log and TensorBoard.
+
+N sentences of a batch, P sources of the corpus
+"""
+
+import contextlib
+import math
+import resource
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from translator.config import Config
+from translator.core.batch import StepBatches
+from translator.core.loop import Tick
+from translator.core.update import StepResult
+from translator.data import DataHandler
+from translator.errors import RunError
+from translator.evaluation import TranslatedPair
+from translator.run.folder import RunFolder
+from translator.run.logging import LOGGER, RECORD, end_within, progress_bar
+from translator.run.text import excerpt
+from translator.training.distributed import Distributed
+from translator.training.monitoring.attention_picture import attention_figure
+from translator.training.monitoring.event_file import EventFile
+from translator.training.monitoring.losses import LossesBySource
+from translator.training.progress import TrainingProgress
+from translator.training.validation import Validation, Validator
+
+_MAX_TEXT: Final = 75  # characters of a sentence on the console
+_MIB: Final = 2**20
+
+
+class Monitor:
+    """Collects the results of updates, and reports them; use it inside `watching`.
+
+    All ranks call their monitors at the same steps, since some numbers are sums over ranks; rank 0 writes. Tensors stay
+    on the device until a report reads them.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        run: RunFolder,
+        data: DataHandler,
+        distributed: Distributed,
+        progress: TrainingProgress,
+    ) -> None:
+        self._config = config
+        self._run = run
+        self._distributed = distributed
+        self._progress = progress
+        self._by_source = LossesBySource.of_split(data.corpus, "train")
+        self.training_loss = math.nan  # of the last report
+        self._results: list[StepResult] = []  # since the last report
+        self._epoch = 0
+        self._waited = 0.0  # seconds since the last report, by rank
+        self._began = time.perf_counter()
+        self._bar: tqdm[object]
+        self._events: EventFile  # of rank 0
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[None]:
+        """Show progress and write an event file inside the block."""
+        settings = self._config.training
+        self._bar = progress_bar(
+            description="training",
+            unit="step",
+            total=settings.max_steps,
+            initial=self._progress.step,
+            silent=not self._distributed.main,
+        )
+        if settings.max_minutes is not None:
+            end_within(self._bar, 60 * settings.max_minutes - self._progress.seconds)
+        with self._bar:
+            if not self._distributed.main:
+                yield
+                return
+            self._events = EventFile(self._run.tensorboard_folder, self._progress.step)
+            try:
+                yield
+            finally:
+                self._events.close(self._config, self._progress.last_validation)
+
+    def restart_clock(self) -> None:
+        """Exclude the time since the last report from the next report's rates, after a save or a validation."""
+        self._began = time.perf_counter()
+
+    def add(self, result: StepResult, step: StepBatches, tick: Tick) -> None:
+        """Add the latest update, without synchronization; report where it is due."""
+        self._results.append(result)
+        self._epoch = step.position.epoch
+        self._waited += tick.waiting
+        self._bar.update()
+        if self._progress.step % self._config.training.log_every == 0:
+            self.report()
+
+    def report(self) -> None:
+        """Report the updates since the last report, if any; raise RunError if too many in a row were skipped."""
+        if not self._results:
+            return
+        results = self._results
+        self._results = []
+
+        # 1. Read norms and flags, which waits for the device; so `seconds` covers its work.
+        norms = torch.stack([result.gradient_norm for result in results]).tolist()
+        finite = torch.stack([result.finite for result in results]).tolist()
+        seconds = max(1e-9, time.perf_counter() - self._began)
+        self._count_skipped(finite)
+
+        # 2. Add up the losses of all ranks.
+        sums = np.zeros((2, len(self._by_source.names)))
+        for result, is_finite in zip(results, finite, strict=True):
+            if is_finite:  # the losses of a skipped update may be finite on this rank
+                sums += self._sums(result)
+        all_sums = np.array(self._distributed.sum(sums.ravel().tolist())).reshape(sums.shape)
+        means = self._by_source.means(all_sums)
+        self.training_loss = means.loss
+
+        # 3. On rank 0: log, event file and bar.
+        if self._distributed.main:
+            finite_norms = [norm for norm, is_finite in zip(norms, finite, strict=True) if is_finite]
+            target_tokens = sum(result.target_tokens for result in results)
+            train = {
+                "perplexity": math.exp(min(means.loss, 700.0)),
+                "gradient_norm": float(np.mean(finite_norms)) if finite_norms else math.nan,
+                "learning_rate": results[-1].learning_rate,
+                "skipped_updates": float(self._progress.skipped),
+                "epoch": float(self._epoch),
+                "tokens_seen": float(self._progress.target_tokens),
+                "minutes": self._progress.seconds / 60,
+            }
+            speed = {
+                "tokens_per_second": target_tokens / seconds,
+                "data_wait": self._waited / self._distributed.world_size / seconds,
+                "padding": _padding(results),
+                **_memory_in_use(results[-1].gradient_norm.device),
+            }
+            losses = {"train": means.loss}
+            self._write({"loss": losses, "train": train, "speed": speed, "train_by_source": means.by_source})
+        self._waited = 0.0
+        self.restart_clock()
+
+    def _sums(self, result: StepResult) -> NDArray[np.float64]:
+        """Return (2, P): the summed loss and the target tokens of each source, of this rank's part of an update."""
+        sums = np.zeros((2, len(self._by_source.names)))
+        for batch, token_losses in zip(result.batches, result.token_losses, strict=True):
+            losses = batch.sum_by_sentence(token_losses.cpu())  # (N,)
+            sums += self._by_source.sums(losses, batch.target_lengths, batch.pairs)
+        return sums
+
+    def _write(self, curves: Mapping[str, Mapping[str, float]]) -> None:
+        """Write the points of `curves`, by group and name, at the current step."""
+        step = self._progress.step
+        values = [f"loss {self.training_loss:.6g}"]
+        for group in ("train", "speed", "train_by_source"):
+            values += [f"{name} {value:.6g}" for name, value in curves[group].items()]
+        RECORD.info(f"step {step:,}: {'  '.join(values)}")
+        self._events.add_curves(curves, step)
+        self._bar.set_postfix_str(f"loss {self.training_loss:.3f}")
+
+    def _count_skipped(self, finite: Sequence[bool]) -> None:
+        """Count the updates that were skipped; raise RunError on all ranks if there are too many in a row."""
+        progress = self._progress
+        limit = self._config.training.max_skipped_updates
+        first_step = progress.step - len(finite) + 1
+        for step, is_finite in enumerate(finite, first_step):
+            if is_finite:
+                progress.skipped_in_a_row = 0
+                continue
+            progress.skipped += 1
+            progress.skipped_in_a_row += 1
+            if progress.skipped_in_a_row == 1 and self._distributed.main:
+                LOGGER.warning(
+                    f"step {step}: loss or gradient is not finite, so this update is skipped ({progress.skipped} in "
+                    f"all; training.max_skipped_updates={limit} in a row stop the run)"
+                )
+            if progress.skipped_in_a_row >= limit:
+                raise RunError(
+                    f"{limit} updates in a row (steps {step - limit + 1} to {step}) were skipped because the loss or "
+                    "the gradient was not finite (training.max_skipped_updates). Lower training.learning_rate, raise "
+                    "training.warmup_steps, or set training.precision=float32. The last checkpoint is intact, but "
+                    "these settings need a new folder (run.directory=...)"
+                )
+
+    def validated(self, validation: Validation, better: bool, validator: Validator) -> None:
+        """Report a validation at the current step, with an attention map of `validator`'s model."""
+        if not self._distributed.main:
+            return
+        step = self._progress.step
+        # 1. The event file.
+        self._events.add_validation(validation.scores, step)
+        curves = {f"validation_by_source/{name}": scores for name, scores in validation.by_source.items()}
+        self._events.add_curves(curves, step)
+        self._events.add_translations(validation.watched, step)
+        if validator.drawn_source is not None:
+            attention_map = validator.translator.attention(validator.drawn_source)
+            self._events.add_attention(attention_figure(*attention_map), step)
+        # 2. The log.
+        remark = "  (best)" if better else ""
+        LOGGER.info("step %d: validation %s%s", step, _format_scores(validation.scores), remark)
+        self.show_translations(validation.watched)
+
+    def show_translations(self, pairs: Sequence[TranslatedPair]) -> None:
+        """Log how the model translates `pairs` now."""
+        if not self._distributed.main:
+            return
+        lines = [f"step {self._progress.step}: the model translates"]
+        for pair in pairs:
+            lines.append(f"  {excerpt(pair.source, _MAX_TEXT)}")
+            lines.append(f"  → {excerpt(pair.hypothesis, _MAX_TEXT)}")
+        LOGGER.info("%s", "\n".join(lines))
+
+
+def _padding(results: Sequence[StepResult]) -> float:
+    """Return the share of positions, of both sides, that are PAD."""
+    tokens = sum(result.target_tokens + result.source_tokens for result in results)
+    positions = sum(result.positions for result in results)
+    return 1.0 - tokens / positions
+
+
+def _memory_in_use(device: torch.device) -> dict[str, float]:
+    """Return the largest memory of the process and of its GPU so far, in MiB."""
+    largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    unit = _MIB if sys.platform == "darwin" else 1024  # bytes on macOS, KiB on Linux
+    memory = {"memory_mib": largest / unit}
+    if device.type == "cuda":
+        memory["gpu_memory_mib"] = torch.cuda.max_memory_allocated(device) / _MIB
+    if device.type == "mps":
+        memory["gpu_memory_mib"] = torch.mps.driver_allocated_memory() / _MIB
+    return memory
+
+
+def _format_scores(scores: Mapping[str, float]) -> str:
+    """Return scores with two decimals; a huge perplexity with three digits."""
+    texts = []
+    for name, value in scores.items():
+        digits = ".2f" if value < 1e6 else ".3g"
+        texts.append(f"{name} {value:{digits}}")
+    return "  ".join(texts)
