@@ -49,6 +49,12 @@ SAMPLING: Final = (
     *("subword.model_type=unigram", "subword.vocabulary_size=40", "subword.byte_fallback=false"),
     "subword.sampling=0.3",
 )
+ALL_THAT_DRAWS: Final = (
+    *SAMPLING,
+    *("training.augmentation.typos=0.3", "training.augmentation.final_punctuation=0.3"),
+    *("training.r_drop=1.0", "training.ema_decay=0.9"),
+)
+"""Everything that draws random numbers, and what follows the weights."""
 
 # --- one process ---
 
@@ -361,7 +367,8 @@ def full_disk(work: Workshop) -> None:
 
 SCENARIOS: Final[dict[str, Callable[[Workshop], object]]] = {
     "plain": strike_repeatedly,
-    "sampling": lambda work: strike_repeatedly(work, SAMPLING),  # the next epoch is drawn by another process
+    "sampling": lambda work: strike_repeatedly(work, SAMPLING),  # each epoch has other pieces
+    "all": lambda work: strike_repeatedly(work, ALL_THAT_DRAWS),
     "stop": lambda work: strike_repeatedly(work, blows=list(STOPPED)),
     "damage": damaged_copies,
     "disk": full_disk,
