@@ -18,7 +18,7 @@ from translator.core import SPECIAL_TOKENS
 from translator.core.hypothesis import Rows
 from translator.core.transformer import Transformer
 from translator.inference.torch_searcher import TorchSearcher
-from translator.search.batches_by_length import batches_by_length
+from translator.search.request import SearchRequest
 from translator.speed.inference_copy import prepare
 
 SENTENCES: Final = 4_400
@@ -67,9 +67,7 @@ def random_rows(count: int, vocabulary: int) -> Rows:
 
 
 def time_of(searcher: TorchSearcher, rows: Rows, search: SearchConfig) -> float:
-    """Return the seconds in which the engine searches all rows, in batches of similar lengths."""
+    """Return the seconds in which the engine searches all rows."""
     began = time.perf_counter()
-    lengths = [len(row) for row in rows]
-    for batch in batches_by_length(lengths, lambda longest: searcher.batch_size(longest, search)):
-        searcher.find([rows[number] for number in batch], search, scored=False)
+    searcher.find(SearchRequest(rows, search, scored=False))
     return time.perf_counter() - began

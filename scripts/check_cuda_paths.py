@@ -32,6 +32,7 @@ from translator.core.transformer import Transformer
 from translator.core.update import Learner, StepResult, forward_backward
 from translator.data import Batch, DataPosition, StepBatches, collate_rows
 from translator.inference.torch_searcher import TorchSearcher
+from translator.search.request import SearchRequest
 from translator.speed.blockwise_loss import blockwise_head_loss
 from translator.speed.compiling import compile_loss
 from translator.speed.device import Arithmetic, Precision
@@ -195,7 +196,7 @@ def check_search(method: str, dtype: torch.dtype) -> str:
     with FakeTensorMode(allow_non_fake_inputs=True), simulated_reads() as reads:
         model = Transformer(recipe().model.settings, VOCABULARY, VOCABULARY).to(DEVICE, dtype).eval()
         searcher = TorchSearcher([model], DEVICE)
-        hypotheses = searcher.find([[5, 6, 7], [8]], config)
+        hypotheses = searcher.find(SearchRequest([[5, 6, 7], [8]], config))
     assert len(hypotheses) == 2
     return f"fine; {len(reads)} reads"
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from tests.support.searching import search
 from tests.support.small_model import small_batch, small_model
 from translator.config import ModelConfig, SearchConfig
 from translator.core import EOS, PAD, SOS, UNK
@@ -14,7 +15,6 @@ from translator.core.loss import label_smoothed_loss
 from translator.core.masks import Masks, one_sentence_a_row
 from translator.core.transformer import Transformer
 from translator.data import collate_rows
-from translator.search.search import search
 
 
 def masks_of(model: Transformer, source: Tensor, target_input: Tensor) -> Masks:

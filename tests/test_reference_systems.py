@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from tests.support.searching import search
 from tests.support.small_model import SMALL, small_batch, small_model
 from translator.config import Config, SearchConfig, parse_config
 from translator.core import EOS, PAD, SOS
@@ -28,7 +29,6 @@ from translator.core.transformer import (
     init_weights,
 )
 from translator.data import DataHandler
-from translator.search.search import search
 
 
 def stack_of(settings: NetworkSettings) -> DecoderStack:

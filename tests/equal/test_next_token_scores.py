@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from tests.support.known_model import KnownModel, assert_same_hypotheses, sources
 from tests.support.search_settings import ALPHAS, SEEDS, beam
 from tests.support.small_model import small_batch, small_model
+from translator.config import SearchConfig
 from translator.core.hypothesis import Hypothesis, SearchSettings
 from translator.core.search import Prohibition, SearchModel, beam_search
 from translator.search.constraints import Constraints
 from translator.search.ensemble import Ensemble
-from translator.search.output_lengths import OutputLimits
+from translator.search.request import SearchRequest
 from translator.speed.top_k import largest_of_groups
 
 SEARCHES = st.builds(beam, st.integers(1, 4), ALPHAS)
@@ -34,8 +35,8 @@ def results_of(
 
 
 def no_constraints(limits: list[int]) -> Constraints:
-    none = OutputLimits(longest=limits, shortest=[], no_repeat_ngram=0, no_doubles=False, prefixes=[])
-    return Constraints(none, torch.device("cpu"))
+    request = SearchRequest(rows=[[]] * len(limits), config=SearchConfig())
+    return Constraints(request, [0] * len(limits), torch.device("cpu"))
 
 
 @settings(deadline=None, max_examples=30)

@@ -18,7 +18,7 @@ from translator.errors import ConfigError, InputError
 from translator.inference.ctranslate2 import Ctranslate2Searcher
 from translator.inference.ctranslate2_writer import write_ctranslate2
 from translator.inference.torch_searcher import TorchSearcher
-from translator.search.output_lengths import output_limits
+from translator.search.request import SearchRequest
 from translator.subword import SubwordPair
 
 CPU = torch.device("cpu")
@@ -84,13 +84,13 @@ def test_every_architecture_gives_the_same_tokens_and_probabilities(
     # The same tokens are found ...
     rows = sample_rows(pair, 4)
     shortest = FREE.model_copy(update={"max_length_ratio": 0.01})
-    hypotheses = best_of(exported.find(rows, shortest))
-    expected = best_of(reference.find(rows, shortest))
+    hypotheses = best_of(exported.find(SearchRequest(rows, shortest)))
+    expected = best_of(reference.find(SearchRequest(rows, shortest)))
     assert tokens_of(hypotheses) == tokens_of(expected)
 
     # ... and any tokens have the same probabilities.
     targets = [[20, 60, 33, 7], [5], [], [9, 8]]
-    assert_same(exported.score(rows, targets), reference.score(rows, targets))
+    assert_same(exported.score(rows, targets, BEAM.settings), reference.score(rows, targets, BEAM.settings))
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def test_int8_export_scores_are_close(written: dict[str, Path], subword: Subword
     scores = {}
     for precision, folder in written.items():
         engine = Ctranslate2Searcher(folder, subword, max_positions=128, compute_type=precision)
-        hypotheses = engine.score(rows, targets)
+        hypotheses = engine.score(rows, targets, BEAM.settings)
         scores[precision] = [hypothesis.score for hypothesis in hypotheses]
     assert scores["int8"] == pytest.approx(scores["float32"], rel=0.05)
     assert scores["int8"] != scores["float32"]
@@ -151,8 +151,7 @@ def test_a_batch_of_long_rows_is_bounded_by_its_positions(
     library_model = Mock()
     monkeypatch.setattr(engines.exported, "_model", library_model)
     rows = [[5] * row_length] * 1_000
-    limits = output_limits([row_length] * 1_000, BEAM, POST.max_positions)
-    engines.exported._start(range(1_000), rows, BEAM, limits, 0, 20)
+    engines.exported._start(SearchRequest(rows, BEAM), shortest=0, longest=20)
     assert library_model.translate_batch.call_args.kwargs["max_batch_size"] == batch_size
 
 
@@ -176,9 +175,9 @@ def test_a_search_that_is_told_to_stop_starts_no_other_rows(
     start = engine._start
     started_rows: list[int] = []
 
-    def noting(numbers: Sequence[int], *arguments: Any, **options: Any) -> Sequence[Any]:
-        started_rows.append(len(numbers))
-        return start(numbers, *arguments, **options)
+    def noting(request: SearchRequest, *arguments: Any) -> Sequence[Any]:
+        started_rows.append(len(request.rows))
+        return start(request, *arguments)
 
     def stop() -> None:
         if len(started_rows) == 2:
@@ -187,13 +186,13 @@ def test_a_search_that_is_told_to_stop_starts_no_other_rows(
     monkeypatch.setattr(engine, "_start", noting)
     monkeypatch.setattr(engine, "_rows_between_checks", 4)
     with pytest.raises(TimeoutError):
-        engine.find(rows, SHORT, check=stop)
+        engine.find(SearchRequest(rows, SHORT, check=stop))
     assert started_rows == [4, 4], "of 30 rows"
 
 
 def test_a_search_that_may_be_stopped_finds_the_same(engines: Engines, rows: list[list[int]]) -> None:
-    checked = engines.exported.find(rows, SHORT, check=lambda: None)
-    unchecked = engines.exported.find(rows, SHORT)
+    checked = engines.exported.find(SearchRequest(rows, SHORT, check=lambda: None))
+    unchecked = engines.exported.find(SearchRequest(rows, SHORT))
     assert tokens_of(best_of(checked)) == tokens_of(best_of(unchecked))
 
 
@@ -205,14 +204,14 @@ def test_greedy_search_matches_torch_in_tokens_and_scores(
     changes: dict[str, object], engines: Engines, rows: list[list[int]]
 ) -> None:
     config = FREE.model_copy(update=changes)
-    hypotheses = best_of(engines.exported.find(rows, config))
-    expected = best_of(engines.torch.find(rows, config))
+    hypotheses = best_of(engines.exported.find(SearchRequest(rows, config)))
+    expected = best_of(engines.torch.find(SearchRequest(rows, config)))
     assert_same(hypotheses, expected)
     for hypothesis, reference in zip(hypotheses, expected, strict=True):
         assert hypothesis.normalized_score == pytest.approx(reference.normalized_score, abs=1e-4)
 
     # Without scores, the tokens are the same.
-    unscored = best_of(engines.exported.find(rows, config, scored=False))
+    unscored = best_of(engines.exported.find(SearchRequest(rows, config, scored=False)))
     assert tokens_of(unscored) == tokens_of(expected)
 
 
@@ -224,20 +223,20 @@ def beam_config(request: pytest.FixtureRequest) -> SearchConfig:
 @pytest.fixture(scope="module")
 def n_best(beam_config: SearchConfig, engines: Engines, rows: list[list[int]]) -> list[list[Hypothesis]]:
     """Three hypotheses for each row, from CTranslate2."""
-    return engines.exported.find(rows, beam_config, 3)
+    return engines.exported.find(SearchRequest(rows, beam_config, 3))
 
 
 def test_beam_search_mostly_matches_torch(
     beam_config: SearchConfig, n_best: list[list[Hypothesis]], engines: Engines, rows: list[list[int]]
 ) -> None:
-    assert equal_count(n_best, engines.torch.find(rows, beam_config, 3)) >= 24
+    assert equal_count(n_best, engines.torch.find(SearchRequest(rows, beam_config, 3))) >= 24
 
 
 def test_the_best_of_several_hypotheses_is_the_single_one(
     beam_config: SearchConfig, engines: Engines, rows: list[list[int]]
 ) -> None:
-    three = engines.exported.find(rows, beam_config, 3, scored=False)
-    single = engines.exported.find(rows, beam_config, 1, scored=False)
+    three = engines.exported.find(SearchRequest(rows, beam_config, 3, scored=False))
+    single = engines.exported.find(SearchRequest(rows, beam_config, 1, scored=False))
     assert tokens_of(best_of(three)) == tokens_of(best_of(single))
 
 
@@ -272,14 +271,14 @@ def double_count(hypotheses: Sequence[Hypothesis], after: int = 0) -> int:
 
 def test_tokens_follow_themselves_if_doubles_are_allowed(engines: Engines, rows: list[list[int]]) -> None:
     config = SHORT.model_copy(update={"min_length_ratio": 1.5})
-    assert double_count(best_of(engines.torch.find(rows, config))) > 0
+    assert double_count(best_of(engines.torch.find(SearchRequest(rows, config)))) > 0
 
 
 @pytest.mark.parametrize("name", Engines._fields)
 def test_no_token_follows_itself_if_doubles_are_forbidden(name: str, engines: Engines, rows: list[list[int]]) -> None:
     engine = getattr(engines, name)
     config = SHORT.model_copy(update={"min_length_ratio": 1.5})
-    assert double_count(best_of(engine.find(rows, config, no_doubles=True))) == 0
+    assert double_count(best_of(engine.find(SearchRequest(rows, config, no_doubles=True)))) == 0
 
 
 @pytest.mark.parametrize("name", Engines._fields)
@@ -287,7 +286,7 @@ def test_a_forced_prefix_may_double_a_token(name: str, engines: Engines, rows: l
     prefix = [30, 30, 40]
     engine = getattr(engines, name)
     prefixes = [prefix] * len(rows)
-    hypotheses = best_of(engine.find(rows, SHORT, 1, prefixes, no_doubles=True))
+    hypotheses = best_of(engine.find(SearchRequest(rows, SHORT, 1, prefixes, no_doubles=True)))
     for hypothesis in hypotheses:
         assert list(hypothesis.tokens[:3]) == prefix
     assert double_count(hypotheses, after=2) == 0
@@ -298,8 +297,8 @@ def test_beam_search_does_not_stop_before_torch(subword: SubwordPair, rows: list
     write_ctranslate2(tmp_path, unsure, POST, subword)
     exported = Ctranslate2Searcher(tmp_path, subword, POST.max_positions)
     config = SearchConfig(method="beam", beam_size=3, length_normalization="average", length_penalty=2.0)
-    expected = TorchSearcher([unsure], CPU).find(rows, config)
-    assert equal_count(exported.find(rows, config), expected) >= 24
+    expected = TorchSearcher([unsure], CPU).find(SearchRequest(rows, config))
+    assert equal_count(exported.find(SearchRequest(rows, config)), expected) >= 24
 
 
 def test_forced_prefixes_are_scored_as_with_torch(engines: Engines, rows: list[list[int]]) -> None:
@@ -308,8 +307,8 @@ def test_forced_prefixes_are_scored_as_with_torch(engines: Engines, rows: list[l
     for number in range(1, len(rows), 2):
         prefixes[number] = [30, 40, 50]
 
-    hypotheses = best_of(engines.exported.find(rows, SHORT, 1, prefixes))
-    expected = best_of(engines.torch.find(rows, SHORT, 1, prefixes))
+    hypotheses = best_of(engines.exported.find(SearchRequest(rows, SHORT, 1, prefixes)))
+    expected = best_of(engines.torch.find(SearchRequest(rows, SHORT, 1, prefixes)))
     assert tokens_of(hypotheses) == tokens_of(expected)
     for hypothesis, prefix in zip(hypotheses, prefixes, strict=True):
         assert list(hypothesis.tokens[: len(prefix)]) == prefix
@@ -319,15 +318,15 @@ def test_forced_prefixes_are_scored_as_with_torch(engines: Engines, rows: list[l
 
 def test_targets_are_scored_as_with_torch(engines: Engines, rows: list[list[int]]) -> None:
     targets = [[20 + number] * (number % 5) for number in range(len(rows))]
-    assert_same(engines.exported.score(rows, targets), engines.torch.score(rows, targets))
+    assert_same(engines.exported.score(rows, targets, BEAM.settings), engines.torch.score(rows, targets, BEAM.settings))
 
 
 def test_no_rows_give_no_hypotheses(engines: Engines) -> None:
-    assert engines.exported.find([], FREE) == []
+    assert engines.exported.find(SearchRequest([], FREE)) == []
 
 
 def test_an_empty_row_has_an_empty_hypothesis(engines: Engines, rows: list[list[int]]) -> None:
-    empty, neighbour = best_of(engines.exported.find([[], rows[0]], BEAM))
+    empty, neighbour = best_of(engines.exported.find(SearchRequest([[], rows[0]], BEAM)))
     assert empty.tokens == ()
     assert empty.finished
     assert len(empty.token_scores) == 1, "that of EOS"
@@ -342,13 +341,13 @@ def test_concurrent_calls_find_the_same(engines: Engines, rows: list[list[int]])
 
 
 def best_tokens(engines: Engines, row: list[int]) -> tuple[int, ...]:
-    return engines.exported.find([row], BEAM)[0][0].tokens
+    return engines.exported.find(SearchRequest([row], BEAM))[0][0].tokens
 
 
 def test_sampling_is_refused(engines: Engines, rows: list[list[int]]) -> None:
     message = r"search\.method is `sampling`, which the ctranslate2 engine cannot reproduce"
     with pytest.raises(ConfigError, match=message):
-        engines.exported.find(rows, SearchConfig(method="sampling"))
+        engines.exported.find(SearchRequest(rows, SearchConfig(method="sampling")))
 
 
 TOO_LONG = "a sequence of 129 tokens is longer than the 128 positions"
@@ -356,16 +355,16 @@ TOO_LONG = "a sequence of 129 tokens is longer than the 128 positions"
 
 def test_a_source_beyond_the_positions_is_refused(engines: Engines) -> None:
     with pytest.raises(InputError, match=TOO_LONG):
-        engines.exported.find([[9] * 128], FREE)
+        engines.exported.find(SearchRequest([[9] * 128], FREE))
 
 
 def test_a_target_beyond_the_positions_is_refused(engines: Engines) -> None:
     with pytest.raises(InputError, match=TOO_LONG):
-        engines.exported.score([[9]], [[9] * 128])
+        engines.exported.score([[9]], [[9] * 128], BEAM.settings)
 
 
 def test_a_search_stops_where_the_positions_end(engines: Engines) -> None:
-    endless = engines.exported.find([[9] * 127], FREE)[0][0]
+    endless = engines.exported.find(SearchRequest([[9] * 127], FREE))[0][0]
     assert len(endless.tokens) == 127
     assert not endless.finished
 

@@ -18,6 +18,7 @@ from translator.errors import ConfigError, RunError
 from translator.export.package import export_run
 from translator.inference.ctranslate2_library import choose_ctranslate2_device
 from translator.run.folder import RunFolder
+from translator.search.request import SearchRequest
 
 MISSING = "Library libcublas.so.12 is not found or cannot be loaded"
 CUDA_FAILED = "CUDA failed with error"
@@ -134,9 +135,9 @@ def test_a_library_that_is_missing_at_the_first_product_is_explained(
 
     message = rf"needs libcublas\.so\.12.*{INSTALL}; or use the CPU"
     with pytest.raises(ConfigError, match=message):
-        translator.searcher.find([[5]], translator.search)
+        translator.searcher.find(SearchRequest([[5]], translator.search))
     with pytest.raises(ConfigError, match=message):
-        translator.searcher.score([[5]], [[6]])
+        translator.searcher.score([[5]], [[6]], translator.search.settings)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_a_gpu_that_fails_is_explained(
     translator = Translator.load(run.path, engine="ctranslate2")
     monkeypatch.setattr(translator.searcher, "_model", Mock(translate_batch=failure))
     with pytest.raises(kind, match=rf"{message} \({error}\); .*\(--device cpu\)"):
-        translator.searcher.find([[5]], translator.search)
+        translator.searcher.find(SearchRequest([[5]], translator.search))
 
     # ... and while the model is loaded.
     monkeypatch.setattr(ctranslate2, "Translator", failure)

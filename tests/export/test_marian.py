@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.export_stand_ins import POST, sample_pairs, sample_rows, stand_in
+from tests.support.searching import search
 from translator.config import ModelConfig, SearchConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN
 from translator.core import EOS, PAD, SOS
@@ -20,7 +21,6 @@ from translator.errors import InputError
 from translator.export.marian import generation_config, write_marian_weights
 from translator.export.marian_tokenizer import write_marian_tokenizer
 from translator.export.package import check_format
-from translator.search.search import search
 from translator.subword import SubwordPair
 
 GREEDY = SearchConfig(method="greedy", max_length_ratio=1.0)

@@ -19,6 +19,7 @@ from translator.data import DataHandler
 from translator.errors import CheckpointError, ConfigError, RunError, SubwordError
 from translator.inference.torch_searcher import TorchSearcher, search_precision
 from translator.run.folder import RunFolder
+from translator.search.request import SearchRequest
 from translator.subword import SubwordModel
 
 TEXTS = ["abc", "hgf", "ddd eee"]
@@ -205,6 +206,6 @@ def test_search_sets_eval_mode_then_restores_training(monkeypatch: pytest.Monkey
         return start(self, *arguments)
 
     monkeypatch.setattr(Transformer, "start", start_and_record)
-    TorchSearcher([model], torch.device("cpu")).find([[5, 6, 7]], SearchConfig())
+    TorchSearcher([model], torch.device("cpu")).find(SearchRequest([[5, 6, 7]], SearchConfig()))
     assert training_modes == [False]
     assert model.training

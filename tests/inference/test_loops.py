@@ -10,6 +10,7 @@ from translator.core.hypothesis import Hypothesis
 from translator.errors import CheckpointError
 from translator.inference.loops import find_without_loops
 from translator.inference.searcher import Searcher
+from translator.search.request import SearchRequest
 
 LOOP = "in in in in"
 BETTER = "in in the garden"
@@ -33,15 +34,14 @@ class Scripted(Searcher):
         self.lists = {False: free, True: blocked}
         self.calls: list[Call] = []
 
-    def find(
-        self, rows: Any, config: SearchConfig, count: int = 1, prefixes: Any = None, *arguments: Any, **options: Any
-    ) -> list[list[Hypothesis]]:
-        blocking = config.no_repeat_ngram == 2 and options["no_doubles"]
-        self.calls.append(Call(len(rows), blocking, count, prefixes))
+    def find(self, request: SearchRequest) -> list[list[Hypothesis]]:
+        blocking = request.config.no_repeat_ngram == 2 and request.no_doubles
+        prefixes = [list(prefix) for prefix in request.prefixes]
+        self.calls.append(Call(len(request.rows), blocking, request.count, prefixes))
         hypotheses_of_rows = []
         for texts in self.lists[blocking]:
             hypotheses = []
-            for tokens in self.words.encode(texts)[:count]:
+            for tokens in self.words.encode(texts)[: request.count]:
                 hypotheses.append(Hypothesis(tuple(tokens), score=0.0, normalized_score=0.0, finished=True))
             hypotheses_of_rows.append(hypotheses)
         return hypotheses_of_rows
@@ -65,7 +65,7 @@ def find(free: list[list[str]], blocked: list[list[str]], config: SearchConfig, 
     rows = words.encode(["the garden"] * len(free))
     prefixes = [[number] for number in range(len(rows))]
     texts = []
-    for hypotheses in find_without_loops(searcher, pair, rows, config, count, prefixes):
+    for hypotheses in find_without_loops(searcher, pair, SearchRequest(rows, config, count, prefixes)):
         target_rows = [hypothesis.tokens for hypothesis in hypotheses]
         texts.append(words.decode_ids(target_rows))
     return Search(texts=texts, calls=searcher.calls)

@@ -11,11 +11,12 @@ from torch import Tensor
 from translator.config import SearchConfig
 from translator.core.hypothesis import Hypothesis
 from translator.core.layers import NetworkSettings
+from translator.core.search import beam_search
 from translator.core.transformer import Transformer
 from translator.errors import RunError
 from translator.inference import torch_searcher
 from translator.inference.torch_searcher import TorchSearcher, load_searcher
-from translator.search import search as search_module
+from translator.search.request import SearchRequest
 from translator.search.scoring import score_targets
 
 CPU = torch.device("cpu")
@@ -58,19 +59,18 @@ def test_a_batch_without_enough_memory_is_searched_in_halves(
     error: RuntimeError, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     searcher = TorchSearcher([small_model()], CPU)
-    config = SearchConfig(beam_size=2)
-    expected = searcher.find(ROWS, config, 2, PREFIXES)
-    search = search_module.search
+    request = SearchRequest(ROWS, SearchConfig(beam_size=2), 2, PREFIXES)
+    expected = searcher.find(request)
     batch_sizes = []
 
-    def short_of_memory(model: Any, source: Tensor, *args: Any, **options: Any) -> Any:
+    def short_of_memory(model: Any, source: Tensor, *args: Any) -> Any:
         batch_sizes.append(len(source))
         if len(source) > 2:
             raise error
-        return search(model, source, *args, **options)
+        return beam_search(model, source, *args)
 
-    monkeypatch.setattr(torch_searcher, "search_with", short_of_memory)
-    hypotheses = searcher.find(ROWS, config, 2, PREFIXES)
+    monkeypatch.setattr(torch_searcher, "beam_search", short_of_memory)
+    hypotheses = searcher.find(request)
     assert tokens_of_rows(hypotheses) == tokens_of_rows(expected)
     assert batch_sizes == [5, 2, 3, 1, 2]
 
@@ -78,15 +78,16 @@ def test_a_batch_without_enough_memory_is_searched_in_halves(
 def test_pairs_without_enough_memory_are_scored_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
     searcher = TorchSearcher([small_model()], CPU)
     targets = [[7, 8], [9], [10], [5, 6], [4]]
-    expected = searcher.score(ROWS, targets)
+    settings = SearchConfig().settings
+    expected = searcher.score(ROWS, targets, settings)
 
-    def short_of_memory(model: Any, source: Tensor, targets: Any) -> Any:
+    def short_of_memory(model: Any, source: Tensor, *args: Any) -> Any:
         if len(source) > 2:
             raise torch.OutOfMemoryError
-        return score_targets(model, source, targets)
+        return score_targets(model, source, *args)
 
     monkeypatch.setattr(torch_searcher, "score_targets", short_of_memory)
-    hypotheses = searcher.score(ROWS, targets)
+    hypotheses = searcher.score(ROWS, targets, settings)
     for hypothesis, expected_hypothesis in zip(hypotheses, expected, strict=True):
         assert hypothesis.tokens == expected_hypothesis.tokens
         assert hypothesis.score == pytest.approx(expected_hypothesis.score, rel=1e-5)
@@ -113,9 +114,9 @@ def test_a_single_sentence_without_enough_memory_is_an_error(monkeypatch: pytest
     def no_memory(*args: Any, **options: Any) -> Any:
         raise torch.OutOfMemoryError
 
-    monkeypatch.setattr(torch_searcher, "search_with", no_memory)
+    monkeypatch.setattr(torch_searcher, "beam_search", no_memory)
     with pytest.raises(RunError, match=r"memory ran out with a sentence of 1 tokens; .* \(--device cpu\)"):
-        TorchSearcher([small_model()], CPU).find([[5]], SearchConfig())
+        TorchSearcher([small_model()], CPU).find(SearchRequest([[5]], SearchConfig()))
 
 
 def test_a_source_that_does_not_fit_into_the_memory_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,16 +126,16 @@ def test_a_source_that_does_not_fit_into_the_memory_is_an_error(monkeypatch: pyt
 
     monkeypatch.setattr(torch_searcher, "collate_source", lambda rows: Source())
     with pytest.raises(RunError, match="memory ran out with a sentence of 2 tokens"):
-        TorchSearcher([small_model()], CPU).find([[5, 6], [7, 8]], SearchConfig())
+        TorchSearcher([small_model()], CPU).find(SearchRequest([[5, 6], [7, 8]], SearchConfig()))
 
 
 def test_other_errors_of_a_search_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*args: Any, **options: Any) -> Any:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(torch_searcher, "search_with", failing)
+    monkeypatch.setattr(torch_searcher, "beam_search", failing)
     with pytest.raises(RuntimeError, match="a bug"):
-        TorchSearcher([small_model()], CPU).find(ROWS, SearchConfig())
+        TorchSearcher([small_model()], CPU).find(SearchRequest(ROWS, SearchConfig()))
 
 
 def test_a_model_that_does_not_fit_into_the_memory_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from tests.support.known_model import PRODUCIBLE, KnownModel, MayFollow, assert_same_hypotheses, sources
 from tests.support.search_settings import ALPHAS, NORMALIZATIONS, SEEDS, beam
+from translator.config import SearchConfig
 from translator.core import EOS, UNK
 from translator.core.hypothesis import SearchSettings
 from translator.core.search import beam_search
 from translator.search.constraints import Constraints
-from translator.search.output_lengths import OutputLimits
+from translator.search.request import SearchRequest
 
 WIDE = 4 * 3**3  # more than a beam of four steps can fill: three tokens that continue, and EOS
 
@@ -76,14 +77,13 @@ def test_a_wide_beam_finds_the_best_hypotheses_that_the_constraints_allow(
     model = KnownModel(seed)
     names = range(10, 10 + len(sentences))
     longest = torch.tensor([sentence.limit for sentence in sentences])
-    limits = OutputLimits(
-        longest=[sentence.limit for sentence in sentences],
-        shortest=[sentence.shortest for sentence in sentences],
-        no_repeat_ngram=ngram_length,
-        no_doubles=no_doubles,
+    request = SearchRequest(
+        rows=[[name] for name in names],
+        config=SearchConfig(no_repeat_ngram=ngram_length),
         prefixes=[sentence.prefix for sentence in sentences],
+        no_doubles=no_doubles,
     )
-    constraints = Constraints(limits, longest.device)
+    constraints = Constraints(request, [sentence.shortest for sentence in sentences], longest.device)
     results = beam_search(model, sources(*names), longest, search, count, constraints)
     for name, hypotheses, sentence in zip(names, results, sentences, strict=True):
         may_follow = definition(sentence, ngram_length, no_doubles)

@@ -1,5 +1,7 @@
 """Ensembles average probabilities."""
 
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from tests.support.known_model import KnownModel, assert_same_hypotheses, sources
 from translator.core.hypothesis import SearchSettings
 from translator.core.search import beam_search
+from translator.inference.torch_searcher import TorchSearcher
 from translator.search.ensemble import Ensemble, log_mean_probabilities
 
 
@@ -35,9 +38,9 @@ def test_an_ensemble_searches_by_the_mean_probabilities_of_its_models(seed: int,
 
 
 def test_an_ensemble_has_the_positions_of_its_smallest_model() -> None:
-    models = [KnownModel(1), KnownModel(2)]
+    models: list[Any] = [KnownModel(1), KnownModel(2)]
     models[1].max_positions = 7
-    assert Ensemble(models).max_positions == 7
+    assert TorchSearcher(models, torch.device("cpu")).max_positions == 7
 
 
 def test_mean_log_probabilities_do_not_underflow() -> None:

@@ -10,14 +10,13 @@ from torch.utils._pytree import tree_leaves
 
 from tests.support.known_model import KnownModel, assert_same_hypotheses, sources
 from tests.support.search_settings import beam
+from tests.support.searching import search
 from translator.config import SearchConfig
 from translator.core import EOS, PAD, SOS, UNK
 from translator.core.hypothesis import Hypothesis
 from translator.core.layers import NetworkSettings
 from translator.core.search import beam_search
 from translator.core.transformer import Transformer
-from translator.errors import TranslatorError
-from translator.search.search import search
 from translator.search.token_sampling import sample_hypotheses
 
 VOCABULARY = 24
@@ -70,10 +69,10 @@ def teacher_forced_scores(model: Transformer, source: Tensor, hypothesis: Hypoth
 
 
 @with_every_method
-@pytest.mark.parametrize("prefixes", [None, PREFIXES], ids=["free", "forced"])
+@pytest.mark.parametrize("prefixes", [[], PREFIXES], ids=["free", "forced"])
 @torch.no_grad()
 def test_search_scores_equal_those_of_teacher_forcing(
-    model: Transformer, source: Tensor, config: SearchConfig, prefixes: list[list[int]] | None
+    model: Transformer, source: Tensor, config: SearchConfig, prefixes: list[list[int]]
 ) -> None:
     results = search(model, source, config, count=count_of(config), prefixes=prefixes)
     for row, hypotheses in zip(source, results, strict=True):
@@ -185,20 +184,7 @@ def test_the_method_sampling_has_the_configured_distribution() -> None:
     assert search(model, SOURCE, config, count=2) == sample_hypotheses(model, SOURCE, LONGEST, config, 2)
 
 
-@pytest.mark.parametrize(
-    ("method", "count", "message"),
-    [
-        ("greedy", 3, r"`search\.method: greedy` finds one translation of a sentence, not 3; use"),
-        ("beam", 6, r"a beam of 5 cannot find 6 .* set `search\.beam_size` to 6 or more"),
-        ("sampling", 0, "cannot find 0 translations of a sentence; ask for 1 or more"),
-    ],
-)
-def test_counts_that_a_search_method_cannot_return_are_refused(method: str, count: int, message: str) -> None:
-    with pytest.raises(TranslatorError, match=message):
-        search(KnownModel(4), SOURCE, SearchConfig.model_validate({"method": method}), count=count)
-
-
 @by_name
 def test_search_of_an_empty_batch_returns_an_empty_list(method: str) -> None:
     config = SearchConfig.model_validate({"method": method, "min_length_ratio": 0.5, "no_repeat_ngram": 2})
-    assert search(KnownModel(1), torch.empty(0, 4, dtype=torch.long), config, prefixes=[]) == []
+    assert search(KnownModel(1), torch.empty(0, 4, dtype=torch.long), config) == []

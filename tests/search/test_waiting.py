@@ -12,13 +12,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.support.known_model import KnownModel, assert_same_hypotheses, sources
 from tests.support.search_settings import SEEDS
+from tests.support.searching import search
 from translator.config import SearchConfig
 from translator.core import EOS
 from translator.core.hypothesis import Hypothesis
 from translator.core.layers import NetworkSettings
 from translator.core.search import STEPS_BETWEEN_READS
 from translator.core.transformer import Transformer
-from translator.search.search import search
 from translator.search.token_sampling import sample_hypotheses
 from translator.speed.top_k import largest_of_groups
 
@@ -44,7 +44,7 @@ def device_behind() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for room in ("core.search", "search.token_sampling"):
             patch.setattr(f"translator.{room}.reads_ends", lambda length, device: length % STEPS_BETWEEN_READS == 0)
-        for room in ("search.search", "search.token_sampling"):
+        for room in ("inference.torch_searcher", "search.token_sampling"):
             patch.setattr(f"translator.{room}.top_k_on", lambda device: largest_of_groups)
         yield
 

@@ -37,6 +37,7 @@ class KnownModel:
     """Gives each sentence and prefix a distribution of its own, drawn from a seed; the first id names a sentence."""
 
     max_positions = 50
+    training = False
 
     def __init__(self, seed: int) -> None:
         self.seed = seed

@@ -65,9 +65,9 @@ class SearchConfig(Section, effect=Effect.HARMLESS):
 
     @property
     def settings(self) -> SearchSettings:
-        """The settings of the core's search."""
+        """The settings of the core's search; greedy search is a beam of one."""
         return SearchSettings(
-            beam_size=self.beam_size,
+            beam_size=self.beam_size if self.method == "beam" else 1,
             length_penalty=self.length_penalty,
             length_normalization=self.length_normalization,
         )

@@ -42,10 +42,6 @@ State = TypeVar("State", bound=SearchState)
 class SearchModel(Protocol[State]):
     """The interface of a model to search, such as `Transformer`."""
 
-    @property
-    def max_positions(self) -> int:
-        """The maximum number of steps."""
-
     def start(self, source: Tensor, width: int = 1) -> State:
         """Return the state before the first step.
 

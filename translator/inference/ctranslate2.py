@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from translator.config import SearchConfig
 from translator.core import EOS, PAD, SOS, SPECIAL_TOKENS
-from translator.core.hypothesis import Hypothesis, Rows, length_penalty
+from translator.core.hypothesis import Hypothesis, Rows, SearchSettings, length_penalty
 from translator.errors import ConfigError, InputError
 from translator.inference.ctranslate2_library import is_gpu_error, library_errors, require
-from translator.inference.searcher import Check, Searcher
+from translator.inference.searcher import Searcher
 from translator.run.workers import available_cores
-from translator.search.output_lengths import OutputLimits, check_count, output_limits
+from translator.search.request import SearchRequest
 from translator.subword import SubwordModel, SubwordPair
 
 SPELLING: Final = {token: spelling for spelling, token in SPECIAL_TOKENS}
@@ -110,89 +110,82 @@ class Ctranslate2Searcher(Searcher):
         return self._load_attention_engine()
 
     @library_errors()
-    def find(
-        self,
-        rows: Rows,
-        config: SearchConfig,
-        count: int = 1,
-        prefixes: Rows | None = None,
-        check: Check | None = None,
-        *,
-        scored: bool = True,
-        no_doubles: bool = False,
-    ) -> list[list[Hypothesis]]:
+    def find(self, request: SearchRequest) -> list[list[Hypothesis]]:
         """Return hypotheses for each row (see `Searcher.find`); the empty hypothesis for an empty row.
 
         With a `check`, few rows are searched at a time, since those that are being searched outlive its exception.
         """
-        check_count(config, count)
-        if config.method == "sampling":
+        if request.config.method == "sampling":
             advice = "use --engine torch, or beam or greedy search"
             problem = "its draws depend on the batch, not on search.seed alone"
             raise ConfigError(
                 f"search.method is `sampling`, which the ctranslate2 engine cannot reproduce: {problem}; {advice}"
             )
-        self._check_lengths(rows)
-        if not rows:
-            return []
-        source_lengths = [len(row) + 1 for row in rows]  # with EOS
-        limits = output_limits(source_lengths, config, self.max_positions, prefixes, no_doubles=no_doubles)
-        hypotheses = self._find_within_limits(rows, config, limits, check)
+        self._check_lengths(request.rows)
+        results: dict[int, list[Hypothesis]] = {}
+        for batch in self.batches(request):
+            results |= zip(batch, self._search_batch(request.select(batch)), strict=True)
+        return [results[number] for number in range(len(request.rows))]
+
+    def _search_batch(self, request: SearchRequest) -> list[list[Hypothesis]]:
+        """Return the best hypotheses of each row of a batch."""
+        config = request.config
+        hypotheses = self._within_limits(request)
 
         # CTranslate2's own scores are at least the exact ones. So they tell which hypotheses may be among the best, and
         # only these are scored again; a single one is the best, with any score.
-        largest_excess = math.inf if limits.exclude_tokens else _LARGEST_EXCESS
-        results = [_candidates(row_hypotheses, count, largest_excess, config) for row_hypotheses in hypotheses]
-        uncertain = [number for number, candidates in enumerate(results) if scored or len(candidates) > 1]
-        uncertain_rows = [rows[number] for number in uncertain]
-        rescored = self._rescored(uncertain_rows, [results[number] for number in uncertain], config)
+        largest_excess = math.inf if request.forbids_tokens else _LARGEST_EXCESS
+        results = [_candidates(row_hypotheses, request.count, largest_excess, config) for row_hypotheses in hypotheses]
+        uncertain = [number for number, candidates in enumerate(results) if request.scored or len(candidates) > 1]
+        uncertain_rows = [request.rows[number] for number in uncertain]
+        rescored = self._rescored(uncertain_rows, [results[number] for number in uncertain], config.settings)
         for number, exact in zip(uncertain, rescored, strict=True):
-            results[number] = exact[:count]
+            results[number] = exact[: request.count]
         return results
 
-    def _find_within_limits(
-        self, rows: Rows, config: SearchConfig, limits: OutputLimits, check: Check | None
-    ) -> list[list[Hypothesis]]:
+    def _within_limits(self, request: SearchRequest) -> list[list[Hypothesis]]:
         """Return the hypotheses of each row, none longer than the limit for its source.
 
         CTranslate2 takes one maximum length per call. The first pass uses the largest limit of all rows. Rows with a
         hypothesis beyond their own limit are searched again, in one call for each limit.
         """
-        hypotheses: list[list[Hypothesis]] = [[] for _ in rows]
-        pending = list(range(len(rows)))
-        maxima = [max(limits.longest)] * len(rows)
+        longest = request.longest_outputs(self.max_positions)
+        shortest = request.shortest_outputs(self.max_positions)
+        hypotheses: list[list[Hypothesis]] = [[] for _ in request.rows]
+        pending = list(range(len(request.rows)))
+        maxima = [max(longest)] * len(pending)
         while pending:
             # 1. Search, in one call for each pair of a minimum and a maximum length.
             calls = defaultdict[tuple[int, int], list[int]](list)
             for number in pending:
-                minimum = limits.shortest[number] if limits.shortest else 0
-                calls[minimum, maxima[number]].append(number)
+                calls[shortest[number], maxima[number]].append(number)
             futures: dict[int, Any] = {}
             for (minimum, maximum), numbers in calls.items():
-                futures |= self._start_few_at_a_time(numbers, rows, config, limits, minimum, maximum, check)
+                results = self._start_few_at_a_time(request.select(numbers), minimum, maximum)
+                futures |= zip(numbers, results, strict=True)
             for number, future in futures.items():
-                hypotheses[number] = self._hypotheses(future.result(), config)
+                hypotheses[number] = self._hypotheses(future.result(), request.config)
 
             # 2. Search again where a hypothesis is too long.
             too_long = []
             for number in pending:
                 lengths = [len(hypothesis.tokens) + hypothesis.finished for hypothesis in hypotheses[number]]
-                limit = limits.longest[number]
+                limit = longest[number]
                 if max(lengths, default=0) > limit and maxima[number] > limit:
                     too_long.append(number)
             pending = too_long
-            maxima = limits.longest
+            maxima = longest
         return hypotheses
 
     def _rescored(
-        self, rows: Rows, hypotheses: Sequence[Sequence[Hypothesis]], config: SearchConfig
+        self, rows: Rows, hypotheses: Sequence[Sequence[Hypothesis]], settings: SearchSettings
     ) -> list[list[Hypothesis]]:
         """Return the hypotheses of each row with exact scores, ranked by them."""
         # 1. Score all hypotheses together.
         sources = []
         for row, row_hypotheses in zip(rows, hypotheses, strict=True):
             sources += [row] * len(row_hypotheses)
-        all_exact = iter(self._scored(sources, list(itertools.chain(*hypotheses)), config))
+        all_exact = iter(self._scored(sources, list(itertools.chain(*hypotheses)), settings))
 
         # 2. Give them back to their rows.
         results = []
@@ -202,14 +195,14 @@ class Ctranslate2Searcher(Searcher):
         return results
 
     @library_errors()
-    def score(self, rows: Rows, targets: Rows) -> list[Hypothesis]:
-        """Return the log-probabilities of each target (see `Searcher.score`)."""
+    def score(self, rows: Rows, targets: Rows, settings: SearchSettings) -> list[Hypothesis]:
+        """Return the score of each target (see `Searcher.score`)."""
         self._check_lengths([*rows, *targets])
         unscored = []
         for target in targets:
             hypothesis = Hypothesis(tokens=tuple(target), score=0.0, normalized_score=0.0, finished=True)
             unscored.append(hypothesis)
-        return self._scored(rows, unscored, SearchConfig())
+        return self._scored(rows, unscored, settings)
 
     def _check_lengths(self, rows: Rows) -> None:
         longest = max((len(row) + 1 for row in rows), default=0)
@@ -219,63 +212,46 @@ class Ctranslate2Searcher(Searcher):
                 "split the sentence, or train with a larger model.max_positions"
             )
 
-    def _start_few_at_a_time(
-        self,
-        numbers: Sequence[int],
-        rows: Rows,
-        config: SearchConfig,
-        limits: OutputLimits,
-        shortest: int,
-        longest: int,
-        check: Check | None,
-    ) -> dict[int, Any]:
-        """Start to search the rows with these `numbers`; return the future of each result, by number.
+    def _start_few_at_a_time(self, request: SearchRequest, shortest: int, longest: int) -> list[Any]:
+        """Start to search all rows, for outputs of `shortest` to `longest` tokens; return the future of each result.
 
         With a `check`, this waits for the results of few rows at a time.
         """
         # A search cannot be called back once it has begun, so few rows begin at a time where a caller may cancel.
-        rows_at_once = len(numbers) if check is None else self._rows_between_checks
-        futures: dict[int, Any] = {}
-        for start in range(0, len(numbers), rows_at_once):
-            part = numbers[start : start + rows_at_once]
-            results = self._start(part, rows, config, limits, shortest, longest)
-            futures |= zip(part, results, strict=True)
-            if check is not None:
-                _wait(results, check)
+        count = len(request.rows)
+        rows_at_once = count if request.check is None else self._rows_between_checks
+        futures: list[Any] = []
+        for start in range(0, count, rows_at_once):
+            part = request.select(range(start, min(start + rows_at_once, count)))
+            results = self._start(part, shortest, longest)
+            futures += results
+            if request.check is not None:
+                _wait(results, request.check)
         return futures
 
-    def _start(
-        self,
-        numbers: Sequence[int],
-        rows: Rows,
-        config: SearchConfig,
-        limits: OutputLimits,
-        shortest: int,
-        longest: int,
-    ) -> Sequence[Any]:
-        """Start to search the rows with these `numbers`, and return a future for the result of each."""
-        sources = [rows[number] for number in numbers]
-        prefixes = [limits.prefixes[number] for number in numbers] if limits.prefixes else None
-        width = config.beam_size if config.method == "beam" else 1
+    def _start(self, request: SearchRequest, shortest: int, longest: int) -> Sequence[Any]:
+        """Start to search all rows, for outputs of `shortest` to `longest` tokens; return the future of each result."""
+        config = request.config
+        width = config.settings.beam_size
         # Our own search never produces these either.
         forbidden = [[SPELLING[PAD]], [SPELLING[SOS]]]
-        if limits.no_doubles:
+        if request.no_doubles:
             forbidden += [[piece, piece] for piece in self._target_pieces]
         # A worker's batch has at most `batch_size` rows, a fair share of all rows, and bounded memory for long rows.
-        positions = width * max(len(source) + 1 for source in sources)
-        fair_share = math.ceil(len(sources) / self._workers)
+        positions = width * max(len(row) + 1 for row in request.rows)
+        fair_share = math.ceil(len(request.rows) / self._workers)
         largest_batch = config.batch_size or self.batch_rows
         batch_size = min(largest_batch, fair_share, self.batch_positions // positions)
         futures: Sequence[Any] = self._model.translate_batch(
-            _spelt(self._source_pieces, sources),
-            None if prefixes is None else _spelt(self._target_pieces, prefixes),
+            _spelt(self._source_pieces, request.rows),
+            _spelt(self._target_pieces, request.prefixes) if any(request.prefixes) else None,
             max_batch_size=max(1, batch_size),
             asynchronous=True,
             beam_size=width,
             patience=2,  # ends after 2 W finished hypotheses, much like our beam search (docs/export.md)
             num_hypotheses=width,
             length_penalty=config.length_penalty,
-            no_repeat_ngram_size=limits.no_repeat_ngram,
+            no_repeat_ngram_size=config.no_repeat_ngram,
             disable_unk=True,
             suppress_sequences=forbidden,
             return_end_token=True,  # so that lengths include EOS, as in our search
@@ -306,7 +282,7 @@ class Ctranslate2Searcher(Searcher):
             finished=finished,
         )
 
-    def _scored(self, rows: Rows, hypotheses: Sequence[Hypothesis], config: SearchConfig) -> list[Hypothesis]:
+    def _scored(self, rows: Rows, hypotheses: Sequence[Hypothesis], settings: SearchSettings) -> list[Hypothesis]:
         """Return the hypotheses, one for each row, with exact scores by teacher forcing."""
         # Teacher forcing gives the probability of every token, also of forced ones, without renormalization.
         results = self._model.score_batch(
@@ -321,11 +297,11 @@ class Ctranslate2Searcher(Searcher):
             # A hypothesis that was cut off has no EOS, and no score for one.
             length = len(hypothesis.tokens) + hypothesis.finished
             token_scores = result.log_probs[:length]
-            scored.append(Hypothesis.from_tokens(hypothesis.tokens, token_scores, hypothesis.finished, config.settings))
+            scored.append(Hypothesis.from_tokens(hypothesis.tokens, token_scores, hypothesis.finished, settings))
         return scored
 
 
-def _wait(results: Sequence[Any], check: Check) -> None:
+def _wait(results: Sequence[Any], check: Callable[[], None]) -> None:
     """Call `check`, which may raise, until all `results` of a search have arrived."""
     for result in results:
         while not result.done():

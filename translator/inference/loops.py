@@ -1,29 +1,21 @@
 """The search that avoids loops: sentences whose translations repeat themselves are searched again."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
-from translator.config import SearchConfig
-from translator.core.hypothesis import Hypothesis, Rows
+from translator.core.hypothesis import Hypothesis
 from translator.errors import CheckpointError
-from translator.inference.searcher import Check, Searcher
+from translator.inference.searcher import Searcher
 from translator.search.loop_detection import looping_words, repeats_itself
+from translator.search.request import SearchRequest
 from translator.subword import SubwordPair
 
 _FORBIDDEN_PIECES: Final = 2  # in a second search, so many pieces in a row occur at most once
 
 
-def find_without_loops(
-    searcher: Searcher,
-    subword: SubwordPair,
-    rows: Rows,
-    config: SearchConfig,
-    count: int = 1,
-    prefixes: Rows | None = None,
-    check: Check | None = None,
-    *,
-    scored: bool = True,
-) -> list[list[Hypothesis]]:
+def find_without_loops(searcher: Searcher, subword: SubwordPair, request: SearchRequest) -> list[list[Hypothesis]]:
     """Return hypotheses as `searcher.find` does, and search again where the best of a row is a loop (`looping_words`).
 
     In the second search, no piece follows itself and no two pieces in a row occur twice. Its hypotheses replace those
@@ -33,50 +25,58 @@ def find_without_loops(
     Args:
         searcher: the engine.
         subword: spells the rows and their hypotheses.
-        rows: source ids without EOS.
-        config: the search settings; `avoid_loops` turns the second search on.
-        count: number of hypotheses per row.
-        prefixes: for each row, the target ids that begin its hypotheses.
-        check: called during each search (see `Searcher.find`); an exception it raises ends the search.
-        scored: False if only the tokens are needed; an engine may then skip exact scores.
+        request: what to search; `avoid_loops` in its settings turns the second search on.
 
     Raises CheckpointError: the model's probabilities are NaN.
     """
-    hypotheses = searcher.find(rows, config, count, prefixes, check, scored=scored)
+    # 1. Search equal rows once. Without this, a line of a letter a thousand times over takes minutes: each of its
+    # segments runs to the length limit.
+    firsts = request.first_equals()
+    distinct_numbers = list(dict.fromkeys(firsts))
+    distinct = request.select(distinct_numbers)
+    hypotheses = searcher.find(distinct)
+    _check_scores(hypotheses)
+
+    # 2. Find the rows whose best hypothesis is a loop.
+    loops: dict[int, int] = {}  # number of a row to the number of its looping words
+    if request.config.method != "sampling" and request.config.avoid_loops:
+        loops = _looping_words_of_best(subword, distinct, hypotheses)
+
+    # 3. Search these again, without repeated pieces, and take what has fewer looping words.
+    if loops:
+        no_repeat_ngram = min(request.config.no_repeat_ngram or _FORBIDDEN_PIECES, _FORBIDDEN_PIECES)
+        without_ngrams = request.config.model_copy(update={"no_repeat_ngram": no_repeat_ngram})
+        second_request = replace(distinct.select(list(loops)), config=without_ngrams, no_doubles=True)
+        second_hypotheses = searcher.find(second_request)
+        second_loops = _looping_words_of_best(subword, second_request, second_hypotheses)
+        for place, number in enumerate(loops):
+            if second_loops.get(place, 0) < loops[number]:
+                hypotheses[number] = second_hypotheses[place]
+
+    results = dict(zip(distinct_numbers, hypotheses, strict=True))
+    return [results[first] for first in firsts]
+
+
+def _check_scores(hypotheses: Sequence[Sequence[Hypothesis]]) -> None:
+    """Raise CheckpointError if a model with NaN probabilities has found the `hypotheses` of each row."""
     # NaN probabilities give no hypotheses, or some with NaN scores.
     for row_hypotheses in hypotheses:
         if not row_hypotheses or math.isnan(row_hypotheses[0].score):
             raise CheckpointError(
                 "the model's probabilities are not numbers (NaN): its training has diverged; use an earlier checkpoint"
             )
-    if config.method == "sampling" or not config.avoid_loops:
-        return hypotheses
 
-    # 1. Find the rows whose best hypothesis is a loop.
+
+def _looping_words_of_best(
+    subword: SubwordPair, request: SearchRequest, hypotheses: Sequence[Sequence[Hypothesis]]
+) -> dict[int, int]:
+    """Return the number of looping words of each row, by its number, whose best hypothesis is a loop."""
     best_texts = subword.target.decode_ids([row_hypotheses[0].tokens for row_hypotheses in hypotheses])
     repetitive_rows = [number for number, text in enumerate(best_texts) if repeats_itself(text)]
-    source_texts = subword.source.decode_ids([rows[number] for number in repetitive_rows])
-    sources = dict(zip(repetitive_rows, source_texts, strict=True))
-    loops: dict[int, int] = {}  # number of a row to the number of its looping words
-    for number, source in sources.items():
+    sources = subword.source.decode_ids([request.rows[number] for number in repetitive_rows])
+    loops = {}
+    for number, source in zip(repetitive_rows, sources, strict=True):
         word_count = looping_words(source, best_texts[number])
         if word_count > 0:
             loops[number] = word_count
-    if not loops:
-        return hypotheses
-
-    # 2. Search these again, without repeated pieces.
-    no_repeat_ngram = min(config.no_repeat_ngram or _FORBIDDEN_PIECES, _FORBIDDEN_PIECES)
-    without_ngrams = config.model_copy(update={"no_repeat_ngram": no_repeat_ngram})
-    loop_rows = [rows[number] for number in loops]
-    loop_prefixes = None if prefixes is None else [prefixes[number] for number in loops]
-    second_hypotheses = searcher.find(
-        loop_rows, without_ngrams, count, loop_prefixes, check, scored=scored, no_doubles=True
-    )
-
-    # 3. Take what has fewer looping words.
-    second_texts = subword.target.decode_ids([row_hypotheses[0].tokens for row_hypotheses in second_hypotheses])
-    for number, row_hypotheses, text in zip(loops, second_hypotheses, second_texts, strict=True):
-        if looping_words(sources[number], text) < loops[number]:
-            hypotheses[number] = row_hypotheses
-    return hypotheses
+    return loops

@@ -1,17 +1,16 @@
 """The interface of a search engine. T target length, S source length"""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from translator.config import SearchConfig
-from translator.core.hypothesis import Hypothesis, Rows
+from translator.core.hypothesis import Hypothesis, Rows, SearchSettings
 from translator.errors import InputError
-
-Check = Callable[[], None]
+from translator.search.batches_by_length import batches_by_length
+from translator.search.request import SearchRequest
 
 CPU_BATCH_ROWS: Final = 64  # more rows of a batch are no faster
 CPU_BATCH_POSITIONS: Final = 16_384  # bounds memory for long lines
@@ -26,59 +25,30 @@ class Searcher(ABC):
     gives_attention = False
     useful_processes = 1  # so many processes translate a long text faster than one does
     bytes_worth_processes = 0  # below this size in bytes of a text, starting processes costs more time than it saves
-    batches_at_once = 1  # one call takes this many batches, and divides them itself
+    batches_at_once = 1  # the engine works on so many batches at the same time
     batch_rows = CPU_BATCH_ROWS  # largest number of rows of a batch, if `search.batch_size` does not say
     batch_positions = CPU_BATCH_POSITIONS  # largest number of source positions, each counted once per hypothesis
     fewest_positions = 1  # a shorter source takes as much memory as one of so many positions
 
-    def batch_size(self, longest: int, config: SearchConfig, count: int = 1) -> int:
-        """Return the largest number of rows of a call of `find`; long sentences take more memory for each hypothesis.
-
-        Args:
-            longest: tokens of the longest row, without EOS.
-            config: the search settings.
-            count: number of hypotheses per row.
-        """
-        width = max(count, config.beam_size) if config.method == "beam" else count
-        row_positions = width * max(longest + 1, self.fewest_positions)
-        largest_batch = (config.batch_size or self.batch_rows) * self.batches_at_once
-        fitting_rows = self.batch_positions * self.batches_at_once // row_positions
-        return min(largest_batch, max(1, fitting_rows))
-
     @abstractmethod
-    def find(
-        self,
-        rows: Rows,
-        config: SearchConfig,
-        count: int = 1,
-        prefixes: Rows | None = None,
-        check: Check | None = None,
-        *,
-        scored: bool = True,
-        no_doubles: bool = False,
-    ) -> list[list[Hypothesis]]:
-        """Return up to `count` hypotheses for each row, best first.
-
-        Args:
-            rows: source ids without EOS.
-            config: the search settings.
-            count: number of hypotheses per row.
-            prefixes: for each row, the target ids that begin its hypotheses.
-            check: called before each decoding step, or while few rows at a time are searched, if the engine does not
-                expose its steps; an exception it raises ends the search.
-            scored: False if only the tokens are needed; an engine may then skip exact scores.
-            no_doubles: forbid that a token follows itself.
+    def find(self, request: SearchRequest) -> list[list[Hypothesis]]:
+        """Return up to `request.count` hypotheses for each of its rows, best first.
 
         Raises:
-            ConfigError: the settings cannot give `count` hypotheses, or this engine does not support them.
+            ConfigError: this engine does not support the settings.
             InputError: a row or a prefix exceeds the model's positions.
         """
 
     @abstractmethod
-    def score(self, rows: Rows, targets: Rows) -> list[Hypothesis]:
-        """Return the log-probabilities of each target as the translation of its row (teacher forcing, EOS included).
+    def score(self, rows: Rows, targets: Rows, settings: SearchSettings) -> list[Hypothesis]:
+        """Return each target, scored as the translation of its row by teacher forcing, EOS included.
 
-        Rows have no EOS, targets neither SOS nor EOS. Raises InputError: a side exceeds the model's positions.
+        Args:
+            rows: source ids without EOS.
+            targets: target ids without SOS and EOS, one for each row.
+            settings: give the length penalty.
+
+        Raises InputError: a side exceeds the model's positions.
         """
 
     def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
@@ -91,3 +61,18 @@ class Searcher(ABC):
         raise InputError(
             f"the {self.name} engine gives no attention, which attention maps and alignments need; use --engine torch"
         )
+
+    def batches(self, request: SearchRequest) -> Iterator[list[int]]:
+        """Yield the numbers of the rows that are searched together: similar lengths, longest first.
+
+        Long sentences take more memory for each hypothesis, so a batch has fewer of them.
+        """
+        width = max(request.count, request.config.settings.beam_size)
+        most_rows = (request.config.batch_size or self.batch_rows) * self.batches_at_once
+        most_positions = self.batch_positions * self.batches_at_once
+
+        def size(longest: int) -> int:
+            fitting_rows = most_positions // (width * max(longest + 1, self.fewest_positions))
+            return min(most_rows, max(1, fitting_rows))
+
+        return batches_by_length([len(row) for row in request.rows], size)

@@ -2,8 +2,8 @@
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, Literal, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,23 +15,27 @@ from translator.checkpoint.state import PinnedCheckpoint
 from translator.config import SearchConfig
 from translator.core import PAD, SOS
 from translator.core.cache import FIRST_CAPACITY
-from translator.core.hypothesis import Hypothesis, Rows
+from translator.core.hypothesis import Hypothesis, Rows, SearchSettings
+from translator.core.search import beam_search
 from translator.core.transformer import Transformer
 from translator.data import collate_source
 from translator.errors import ConfigError, RunError
-from translator.inference.searcher import CPU_BATCH_POSITIONS, Check, Searcher
+from translator.inference.searcher import CPU_BATCH_POSITIONS, Searcher
 from translator.run.workers import available_cores
+from translator.search.batches_by_length import batches_by_length
+from translator.search.constraints import Constraints
 from translator.search.ensemble import Ensemble
+from translator.search.request import SearchRequest
 from translator.search.scoring import score_targets
-from translator.search.search import search as search_with
+from translator.search.token_sampling import sample_hypotheses
 from translator.speed.device import GPU_ROUNDING, has_bf16, is_out_of_memory, model_must_fit
 from translator.speed.inference_copy import prepare
-
-Result = TypeVar("Result")
+from translator.speed.top_k import top_k_on
 
 _CPU_BYTES_WORTH_PROCESSES: Final = 400_000
 _GPU_BATCH_ROWS: Final = 4096
 _SHARE_OF_MEMORY: Final = 1 / 6  # of a GPU, for the caches of a batch; a training may need the rest
+_TARGET_POSITIONS_AT_ONCE: Final = 2_048  # of a scored batch; each has logits over the whole vocabulary
 _CACHED_PER_SOURCE_POSITION: Final = 3  # cached target positions of a hypothesis; the buffers grow by doubling
 
 
@@ -60,40 +64,56 @@ class TorchSearcher(Searcher):
         self._device = device
         self._search_model: Any = models[0] if len(models) == 1 else Ensemble(self.models)
 
-    def find(
-        self,
-        rows: Rows,
-        config: SearchConfig,
-        count: int = 1,
-        prefixes: Rows | None = None,
-        check: Check | None = None,
-        *,
-        scored: bool = True,
-        no_doubles: bool = False,
-    ) -> list[list[Hypothesis]]:
-        """Return hypotheses for each row (see `Searcher.find`)."""
-        model = _Cancellable(self._search_model, check) if check else self._search_model
+    def find(self, request: SearchRequest) -> list[list[Hypothesis]]:
+        """Return hypotheses for each row (see `Searcher.find`), by the method that the settings ask for."""
+        config = request.config
+        model = self._search_model
+        if request.check is not None:
+            model = _Cancellable(model, request.check)
+        results: dict[int, list[Hypothesis]] = {}
+        batches = _FittingBatches(self.batches(request), request.rows, remedy="lower search.beam_size, or ")
+        for batch in batches:
+            with batches.in_halves_if_memory_runs_out(), self._evaluating():
+                # 1. Limit the outputs.
+                part = request.select(batch)
+                source = collate_source(part.rows).to(self._device)  # (B, S)
+                longest = torch.tensor(part.longest_outputs(self.max_positions))  # (B,)
+                constraints = None
+                if part.forbids_tokens:
+                    constraints = Constraints(part, part.shortest_outputs(self.max_positions), self._device)
 
-        def found(part: slice) -> list[list[Hypothesis]]:
-            source = collate_source(rows[part]).to(self._device)  # (B, S)
-            part_prefixes = None if prefixes is None else prefixes[part]
-            with self._evaluating():
-                return search_with(model, source, config, count, part_prefixes, no_doubles=no_doubles)
+                # 2. Search.
+                if config.method == "sampling":
+                    hypotheses = sample_hypotheses(model, source, longest, config, part.count, constraints)
+                else:
+                    top_k = top_k_on(self._device)
+                    hypotheses = beam_search(model, source, longest, config.settings, part.count, constraints, top_k)
+                results |= zip(batch, hypotheses, strict=True)
+        return [results[number] for number in range(len(request.rows))]
 
-        return _in_parts_that_fit(found, rows, remedy="lower search.beam_size, or ")
-
-    def score(self, rows: Rows, targets: Rows) -> list[Hypothesis]:
-        """Return the log-probabilities of each target (see `Searcher.score`)."""
-
-        def scored(part: slice) -> list[Hypothesis]:
-            with self._evaluating():
-                return score_targets(self._search_model, collate_source(rows[part]).to(self._device), targets[part])
-
-        return _in_parts_that_fit(scored, rows)
+    def score(self, rows: Rows, targets: Rows, settings: SearchSettings) -> list[Hypothesis]:
+        """Return the score of each target (see `Searcher.score`)."""
+        scored: dict[int, Hypothesis] = {}
+        lengths = [max(map(len, sides)) for sides in zip(rows, targets, strict=True)]
+        batches = _FittingBatches(batches_by_length(lengths, _targets_at_once), rows)
+        for batch in batches:
+            with batches.in_halves_if_memory_runs_out(), self._evaluating():
+                source = collate_source([rows[number] for number in batch]).to(self._device)  # (B, S)
+                batch_targets = [targets[number] for number in batch]
+                hypotheses = score_targets(self._search_model, source, batch_targets, settings)
+                scored |= zip(batch, hypotheses, strict=True)
+        return [scored[number] for number in range(len(rows))]
 
     def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
         """Return the cross-attention of the last layer, averaged over heads and models; each row sums to 1."""
-        return _in_parts_that_fit(lambda part: self._cross_attention(rows[part], labels[part]), rows)
+        maps: dict[int, npt.NDArray[np.float32]] = {}
+        batches = _FittingBatches([list(range(len(rows)))], rows)
+        for batch in batches:
+            with batches.in_halves_if_memory_runs_out():
+                batch_rows = [rows[number] for number in batch]
+                batch_labels = [labels[number] for number in batch]
+                maps |= zip(batch, self._cross_attention(batch_rows, batch_labels), strict=True)
+        return [maps[number] for number in range(len(rows))]
 
     def _cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
         # 1. The target input: SOS, then each label without its last token.
@@ -145,41 +165,70 @@ def _positions_in_memory(models: Sequence[Transformer], device: torch.device) ->
     return max(CPU_BATCH_POSITIONS, int(_SHARE_OF_MEMORY * memory) // bytes_per_position)
 
 
-def _in_parts_that_fit(work: Callable[[slice], list[Result]], rows: Rows, remedy: str = "") -> list[Result]:
-    """Return the results of `work` for all `rows`, in halves where memory of a GPU runs out.
+class _FittingBatches:
+    """Batches, each of which comes again in halves if memory of a GPU runs out while the caller works on it.
 
-    Other programs, or a training, may use the memory of this GPU. Raises RunError, with `remedy`, if a single sentence
-    needs more.
+    Other programs, or a training, may use the memory of this GPU. Use:
+
+        batches = _FittingBatches(...)
+        for batch in batches:
+            with batches.in_halves_if_memory_runs_out():
+                results |= zip(batch, work(batch))
     """
 
-    def results(start: int, end: int) -> list[Result]:
+    def __init__(self, batches: Iterable[list[int]], rows: Rows, remedy: str = "") -> None:
+        """Take all batches.
+
+        Args:
+            batches: the numbers of the rows of each.
+            rows: source ids of all sentences, for the message if a single one does not fit.
+            remedy: what that message proposes, beside the usual.
+        """
+        self._waiting = list(batches)[::-1]  # the next one is the last
+        self._rows = rows
+        self._remedy = remedy
+        self._memory_ran_out = False
+
+    def __iter__(self) -> Iterator[list[int]]:
+        while self._waiting:
+            # Only here has the batch that did not fit let go of its tensors.
+            if self._memory_ran_out:
+                torch.cuda.empty_cache()
+                self._memory_ran_out = False
+            self._batch = self._waiting.pop()
+            yield self._batch
+
+    @contextlib.contextmanager
+    def in_halves_if_memory_runs_out(self) -> Iterator[None]:
+        """Take the batch again in halves if memory runs out inside the block.
+
+        Raises RunError: a single sentence needs more memory.
+        """
         try:
-            return work(slice(start, end))
+            yield
         except RuntimeError as error:
-            _check_that_halves_may_fit(error, rows[start:end], remedy)
-        torch.cuda.empty_cache()
-        middle = (start + end) // 2
-        return results(start, middle) + results(middle, end)
+            if not is_out_of_memory(error):
+                raise
+            if len(self._batch) == 1:
+                tokens = len(self._rows[self._batch[0]])
+                raise RunError(
+                    f"memory ran out with a sentence of {tokens} tokens; stop other programs that use this GPU, "
+                    f"{self._remedy}use the CPU (--device cpu)"
+                ) from error
+            middle = len(self._batch) // 2
+            self._waiting += [self._batch[middle:], self._batch[:middle]]
+            self._memory_ran_out = True
 
-    return results(0, len(rows))
 
-
-def _check_that_halves_may_fit(error: RuntimeError, rows: Rows, remedy: str = "") -> None:
-    """Raise `error` unless memory ran out; raise RunError, with `remedy`, if a single sentence needs more."""
-    if not is_out_of_memory(error):
-        raise error
-    if len(rows) == 1:
-        raise RunError(
-            f"memory ran out with a sentence of {len(rows[0])} tokens; stop other programs that use this "
-            f"GPU, {remedy}use the CPU (--device cpu)"
-        ) from error
+def _targets_at_once(longest: int) -> int:
+    """Return the number of pairs that are scored together, whose longest side has `longest` tokens without EOS."""
+    return max(1, _TARGET_POSITIONS_AT_ONCE // (longest + 1))
 
 
 class _Cancellable:
     """A model that calls `check` before each step; an exception from `check` ends the search."""
 
-    def __init__(self, model: Any, check: Check) -> None:
-        self.max_positions = model.max_positions
+    def __init__(self, model: Any, check: Callable[[], None]) -> None:
         self.start = model.start
         self._model = model
         self._check = check

@@ -1,10 +1,11 @@
 """`Translator`: text to text with a trained model; one complete line out per line in, in order."""
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from translator.config import SearchConfig
 from translator.core.hypothesis import Hypothesis, Rows
@@ -17,19 +18,25 @@ from translator.inference.joining import join_segments
 from translator.inference.line_warnings import warn_of_lost_digits
 from translator.inference.loops import find_without_loops
 from translator.inference.output_text import OutputWriter
-from translator.inference.pair_scoring import PairIds, score_batch, unscored
-from translator.inference.searcher import Check, Searcher
+from translator.inference.searcher import Searcher
 from translator.inference.segments import Segment, SegmentedTexts, SegmentReader
 from translator.inference.translation import Translation
 from translator.run.logging import LOGGER
-from translator.search.batches_by_length import batches_by_length
-from translator.search.output_lengths import check_count
+from translator.search.request import SearchRequest
 from translator.subword import SubwordPair
 from translator.subword.placeholders import hide
 from translator.subword.source_text import one_line
 
 if TYPE_CHECKING:
     from translator.corpus.normalizer import Normalizer
+
+
+class _PairIds(NamedTuple):
+    """The ids of a source and of its translation, as the model sees them."""
+
+    source: list[int]  # without EOS
+    target: list[int]  # without SOS and EOS
+    copied: dict[str, str]  # placeholder to the part of both sides that it replaces
 
 
 @dataclass
@@ -98,7 +105,9 @@ class Translator:
 
     def translate(self, text: str) -> str:
         """Return the translation of one text, on one line; see `translate_lines`."""
-        return self.translate_lines([text])[0]
+        ((translation, *_),) = self.translations([text], scored=False)
+        warn_of_lost_digits([text], [translation.text], first_line=1)
+        return translation.text
 
     def translate_lines(self, texts: Iterable[str]) -> list[str]:
         """Return one line of translation for each text, in order; a text without words comes back as it is.
@@ -123,7 +132,7 @@ class Translator:
         prefixes: Iterable[str] | None = None,
         attention: bool = False,
         first_line: int = 1,
-        check: Check | None = None,
+        check: Callable[[], None] | None = None,
         scored: bool = True,
     ) -> list[list[Translation]]:
         """Return up to `count` translations of each text, best first; with sampling, independent draws.
@@ -137,7 +146,7 @@ class Translator:
             prefixes: for each text, the beginning of its translations in whole words, or an empty text.
             attention: also return attention maps and word alignments.
             first_line: number of the first text, for warnings and errors.
-            check: called before each batch and during each search (see `Searcher.find`); its exception ends the call.
+            check: called often during the search; its exception ends the call.
             scored: False if only texts are needed; scores may then be the engine's approximate search scores.
 
         Raises:
@@ -148,14 +157,20 @@ class Translator:
         # 1. Refuse what cannot work before a long search.
         texts = checked_texts(texts, "texts")
         beginnings = [""] * len(texts) if prefixes is None else checked_texts(prefixes, "prefixes")
-        check_count(self.search, count)
         if attention and not self.searcher.gives_attention:
             self.searcher.cross_attention([], [])  # raises
 
         # 2. Read the texts, and search for the translations of their segments.
         segmented = self._segment_reader.read(texts, first_line)
-        forced = self._forced(beginnings, segmented, first_line)
-        hypotheses = self._search(segmented.segments, forced, count, check, scored=scored)
+        request = SearchRequest(
+            rows=[segment.ids for segment in segmented.segments],
+            config=self.search,
+            count=count,
+            prefixes=self._forced(beginnings, segmented, first_line),
+            scored=scored,
+            check=check,
+        )
+        hypotheses = find_without_loops(self.searcher, self.subword, request)
 
         # 3. Write the output text of each segment.
         parts: list[list[list[Translation]]] = [[] for _ in texts]  # of each text, for each of its segments
@@ -172,41 +187,6 @@ class Translator:
             else:
                 results.append([_untranslated(between[0], attention=attention)])
         return results
-
-    def _search(
-        self,
-        segments: Sequence[Segment],
-        forced: Rows | None,
-        count: int,
-        check: Check | None,
-        *,
-        scored: bool,
-    ) -> list[list[Hypothesis]]:
-        """Return up to `count` hypotheses for each segment; see `translations`.
-
-        Equal segments have equal translations, so that each is searched once; but samples are drawn for each. Without
-        this, a line of a letter a thousand times over takes minutes: each of its segments runs to the length limit.
-        """
-        # 1. Find the first of all equal segments.
-        first_equal: dict[Hashable, int] = {}
-        firsts: list[int] = []  # for each segment
-        for number, segment in enumerate(segments):
-            prefix = () if forced is None else tuple(forced[number])
-            search_input = number if self.search.method == "sampling" else (tuple(segment.ids), prefix)
-            firsts.append(first_equal.setdefault(search_input, number))
-        distinct = list(first_equal.values())
-
-        # 2. Search, in batches of similar lengths.
-        results: dict[int, list[Hypothesis]] = {}
-        for batch in self._batches([len(segments[number].ids) for number in distinct], count):
-            if check is not None:
-                check()
-            numbers = [distinct[place] for place in batch]
-            rows = [segments[number].ids for number in numbers]
-            prefixes = None if forced is None else [forced[number] for number in numbers]
-            hypotheses = self.hypotheses(rows, count, prefixes, check, scored=scored)
-            results |= zip(numbers, hypotheses, strict=True)
-        return [results[first] for first in firsts]
 
     def _written(
         self, segment: Segment, hypotheses: Sequence[Hypothesis], prefix: str, *, attention: bool
@@ -234,17 +214,9 @@ class Translator:
             with_attention.append(attended)
         return with_attention
 
-    def hypotheses(
-        self,
-        rows: Rows,
-        count: int = 1,
-        prefixes: Rows | None = None,
-        check: Check | None = None,
-        *,
-        scored: bool = True,
-    ) -> list[list[Hypothesis]]:
-        """Return up to `count` hypotheses for each row of source ids; see `Searcher.find` and `find_without_loops`."""
-        return find_without_loops(self.searcher, self.subword, rows, self.search, count, prefixes, check, scored=scored)
+    def hypotheses(self, rows: Rows) -> list[list[Hypothesis]]:
+        """Return the best hypothesis for each row of source ids."""
+        return find_without_loops(self.searcher, self.subword, SearchRequest(rows, self.search))
 
     def score(self, sources: Iterable[str], targets: Iterable[str]) -> list[Translation]:
         """Return each target scored as the translation of its source, by teacher forcing.
@@ -261,27 +233,34 @@ class Translator:
         if len(sources) != len(targets):
             raise InputError(f"there are {len(sources)} sources and {len(targets)} targets; give one target for each")
         pairs = self._pair_ids(sources, targets)
-        translations = []
-        for pair, text in zip(pairs, self.subword.target.decode_ids([pair.target for pair in pairs]), strict=True):
-            shown = text.translate({ord(placeholder): part for placeholder, part in pair.copied.items()})
-            translations.append(unscored(one_line(shown), pair))
+        texts = self.subword.target.decode_ids([pair.target for pair in pairs])
 
-        # 2. Score those that fit into the model, in batches of similar lengths.
+        # 2. Score those that fit into the model.
         fitting = [number for number, pair in enumerate(pairs) if self._fits(pair)]
         if len(fitting) < len(pairs):
             unfitting = len(pairs) - len(fitting)
             LOGGER.warning("%d of %d pairs are too long for the model to score", unfitting, len(pairs))
-        longer_sides = [max(len(pairs[number].source), len(pairs[number].target)) for number in fitting]
-        for batch in self._batches(longer_sides):
-            numbers = [fitting[place] for place in batch]
-            scored = score_batch(
-                self.searcher,
-                self.search,
-                [pairs[number] for number in numbers],
-                [translations[number] for number in numbers],
+        rows = [pairs[number].source for number in fitting]
+        fitting_targets = [pairs[number].target for number in fitting]
+        scored = dict(zip(fitting, self.searcher.score(rows, fitting_targets, self.search.settings), strict=True))
+        # A search could not have found a target beyond its length limit.
+        longest = SearchRequest(rows, self.search).longest_outputs(self.searcher.max_positions)
+        limits = dict(zip(fitting, longest, strict=True))
+
+        # 3. Show the targets as the model sees them.
+        translations = []
+        for number, (pair, text) in enumerate(zip(pairs, texts, strict=True)):
+            shown = text.translate({ord(placeholder): part for placeholder, part in pair.copied.items()})
+            length = len(pair.target) + 1  # with EOS
+            translation = Translation(
+                text=one_line(shown),
+                score=scored[number].score if number in scored else -math.inf,
+                normalized_score=scored[number].normalized_score if number in scored else -math.inf,
+                tokens=length,
+                pieces=1,
+                finished=number in scored and length <= limits[number],
             )
-            for number, translation in zip(numbers, scored, strict=True):
-                translations[number] = translation
+            translations.append(translation)
         return translations
 
     def attention(self, text: str) -> AttentionMap:
@@ -328,7 +307,7 @@ class Translator:
     def _output_writer(self) -> OutputWriter:
         return OutputWriter(self.subword, self.normalizer, self.search)
 
-    def _pair_ids(self, sources: Sequence[str], targets: Sequence[str]) -> list[PairIds]:
+    def _pair_ids(self, sources: Sequence[str], targets: Sequence[str]) -> list[_PairIds]:
         """Return the ids of both sides of each pair; what both sides contain is replaced by placeholders."""
         source_texts = self._segment_reader.source_texts(sources)
         source_ids = self.subword.source.encode([source_text.text for source_text in source_texts])
@@ -338,26 +317,22 @@ class Translator:
         target_ids = self._target_ids(hidden_targets)
         pairs = []
         for row, label, source_text in zip(source_ids, target_ids, source_texts, strict=True):
-            pairs.append(PairIds(source=row, target=label, copied=source_text.copied))
+            pairs.append(_PairIds(source=row, target=label, copied=source_text.copied))
         return pairs
 
     def _target_ids(self, texts: Sequence[str]) -> list[list[int]]:
         return self.subword.target.encode([one_line(self.normalizer.target(text)) for text in texts])
 
-    def _fits(self, pair: PairIds) -> bool:
+    def _fits(self, pair: _PairIds) -> bool:
         return len(pair.source) < self.max_length and len(pair.target) < self.searcher.max_positions
 
-    def _batches(self, lengths: Sequence[int], count: int = 1) -> Iterator[list[int]]:
-        """Yield the indexes of each batch: similar lengths, longest first, within the bound on positions."""
-        return batches_by_length(lengths, lambda longest: self.searcher.batch_size(longest, self.search, count))
-
-    def _forced(self, prefixes: Sequence[str], segmented: SegmentedTexts, first_line: int) -> list[list[int]] | None:
+    def _forced(self, prefixes: Sequence[str], segmented: SegmentedTexts, first_line: int) -> list[list[int]]:
         """Return the forced prefix of each segment: the text's prefix for its first segment, else none.
 
-        What is copied before the first segment is not forced. None means that no text has a prefix.
+        What is copied before the first segment is not forced. The list is empty if no text has a prefix.
         """
         if not any(prefixes):
-            return None
+            return []
         first_segments = [segment for segment in segmented.segments if segment.is_first]
 
         # 1. Encode the prefixes, with placeholders for what the first segment of their text copies.

@@ -3,29 +3,32 @@
 B sentences, R rows, T tokens so far, V vocabulary, P tokens of the longest prefix
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
 from translator.core import EOS, PAD
 from translator.core.hypothesis import FIRST_PRODUCED
-from translator.search.output_lengths import OutputLimits
+from translator.search.request import SearchRequest
 
 
 class Constraints:
     """Forbids next tokens of a hypothesis; the scores of the allowed tokens do not change.
 
     Args:
-        limits: of B outputs. For repeated n-grams see Paulus et al. 2018 §2.5. Prefixes take precedence, and UNK may be
-            forced.
+        request: says for B sentences what their outputs may not contain. For repeated n-grams see Paulus et al. 2018
+            §2.5. Prefixes take precedence, and UNK may be forced.
+        shortest: the minimum length of each output in tokens, EOS included.
         device: where the search runs.
     """
 
-    def __init__(self, limits: OutputLimits, device: torch.device) -> None:
-        count = len(limits.longest)
-        self._shortest = torch.tensor(limits.shortest or [0] * count, device=device)  # (B,)
-        self._ngram_length = limits.no_repeat_ngram
-        self._no_doubles = limits.no_doubles
-        prefixes = limits.prefixes or [()] * count
+    def __init__(self, request: SearchRequest, shortest: Sequence[int], device: torch.device) -> None:
+        count = len(shortest)
+        self._shortest = torch.tensor(shortest, device=device)  # (B,)
+        self._ngram_length = request.config.no_repeat_ngram
+        self._no_doubles = request.no_doubles
+        prefixes = request.prefixes or [()] * count
         longest_prefix = max(map(len, prefixes), default=0)
         padded_prefixes = []
         for prefix in prefixes:

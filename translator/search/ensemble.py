@@ -27,7 +27,6 @@ class Ensemble:
 
     def __init__(self, models: Sequence[Any]) -> None:
         self._models = list(models)
-        self.max_positions = min(model.max_positions for model in models)
 
     def start(self, source: Tensor, width: int = 1) -> EnsembleState:
         """Return the states before the first step, for `source` (B, S) int64 and W = `width` rows a sentence."""

@@ -1,0 +1,57 @@
+"""A request: length limits follow the source and leave room after a forced prefix; rows can be selected."""
+
+import pytest
+
+from translator.config import SearchConfig
+from translator.errors import TranslatorError
+from translator.search.request import SearchRequest
+
+ROWS = [[5, 6], [7, 8, 9], []]  # three, four and one tokens with EOS
+
+
+@pytest.mark.parametrize(
+    ("min_ratio", "max_ratio", "positions", "shortest", "longest"),
+    [
+        (0.0, 1.5, 15, [0, 0, 0], [14, 15, 11]),
+        (1.5, 2.0, 100, [4, 6, 1], [16, 18, 12]),
+        (1.5, 2.0, 3, [3, 3, 1], [3, 3, 3]),
+    ],
+)
+def test_length_limits_are_ratios_of_the_source_length(
+    min_ratio: float, max_ratio: float, positions: int, shortest: list[int], longest: list[int]
+) -> None:
+    request = SearchRequest(ROWS, SearchConfig(min_length_ratio=min_ratio, max_length_ratio=max_ratio))
+    assert request.shortest_outputs(positions) == shortest
+    assert request.longest_outputs(positions) == longest
+
+
+@pytest.mark.parametrize(("positions", "longest"), [(100, [14, 19, 11]), (17, [14, 17, 11])])
+def test_a_forced_prefix_leaves_room_for_ten_more_tokens(positions: int, longest: list[int]) -> None:
+    config = SearchConfig(min_length_ratio=0.0, max_length_ratio=1.5)
+    request = SearchRequest(ROWS, config, prefixes=[[4] * 3, [4] * 9, []])
+    assert request.longest_outputs(positions) == longest
+
+
+def test_rows_are_selected_with_their_prefixes() -> None:
+    request = SearchRequest(ROWS, SearchConfig(), prefixes=[[4], [], [5]])
+    selected = request.select([2, 0])
+    assert (selected.rows, selected.prefixes) == ([[], [5, 6]], [[5], [4]])
+
+
+def test_rows_are_equal_only_with_the_same_prefix() -> None:
+    rows = [[5], [6], [5], [6]]
+    assert SearchRequest(rows, SearchConfig()).first_equals() == [0, 1, 0, 1]
+    assert SearchRequest(rows, SearchConfig(), prefixes=[[], [7], [], [8]]).first_equals() == [0, 1, 0, 3]
+
+
+@pytest.mark.parametrize(
+    ("method", "count", "message"),
+    [
+        ("greedy", 3, r"`search\.method: greedy` finds one translation of a sentence, not 3; use"),
+        ("beam", 6, r"a beam of 5 cannot find 6 .* set `search\.beam_size` to 6 or more"),
+        ("sampling", 0, "cannot find 0 translations of a sentence; ask for 1 or more"),
+    ],
+)
+def test_counts_that_a_search_method_cannot_return_are_refused(method: str, count: int, message: str) -> None:
+    with pytest.raises(TranslatorError, match=message):
+        SearchRequest(ROWS, SearchConfig.model_validate({"method": method}), count)
