@@ -64,8 +64,8 @@ class SearchRequest:
     def longest_outputs(self, max_positions: int) -> list[int]:
         """Return the maximum length of each output in tokens, EOS included.
 
-        It is `max_length_ratio` times the length of the source, or the length of the forced prefix if that is longer,
-        plus `EXTRA_LENGTH`.
+        It is `max_length_ratio` times the length of the source, rounded down, or the length of the forced prefix if that
+        is longer, plus `EXTRA_LENGTH`.
 
         Args:
             max_positions: most tokens that the model accepts, EOS included.
@@ -79,9 +79,18 @@ class SearchRequest:
         return limits
 
     def shortest_outputs(self, max_positions: int) -> list[int]:
-        """Return the minimum length of each output in tokens, EOS included: `min_length_ratio` times the source's."""
-        ratio = self.config.min_length_ratio
-        return [min(int(source_length * ratio), max_positions) for source_length in self._source_lengths()]
+        """Return the minimum length of each output in tokens, EOS included; it never exceeds the maximum.
+
+        It is `min_length_ratio` times the length of the source, rounded down.
+
+        Args:
+            max_positions: most tokens that the model accepts, EOS included.
+        """
+        limits = []
+        all_longest = self.longest_outputs(max_positions)
+        for source_length, longest in zip(self._source_lengths(), all_longest, strict=True):
+            limits.append(min(int(source_length * self.config.min_length_ratio), longest))
+        return limits
 
     def _source_lengths(self) -> list[int]:
         return [len(row) + 1 for row in self.rows]  # with EOS
