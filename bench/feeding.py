@@ -120,7 +120,7 @@ def consume(steps: Steps, count: int, tokens_per_second: float) -> Consumption:
         step = next(steps)
         waits.append(time.perf_counter() - before)
         target_tokens += step.target_tokens
-        epochs.add(step.position.epoch)
+        epochs.add(step.next_position.epoch)
         time.sleep(step.target_tokens / tokens_per_second)
     return Consumption(
         batches=count,

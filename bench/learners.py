@@ -128,9 +128,7 @@ class OurLearner(Learner):
         share = StepBatches(
             batches=(batch,),
             target_tokens=batch.target_tokens,
-            source_tokens=batch.source_tokens,
-            positions=batch.positions,
-            position=DataPosition(),
+            next_position=DataPosition(),
         )
         self._learner.update(share, number)
 

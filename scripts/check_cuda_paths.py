@@ -172,9 +172,7 @@ def make_updates(learner: Learner, config: Config) -> StepResult:
         share = StepBatches(
             batches=micro_batches,
             target_tokens=sum(micro_batch.target_tokens for micro_batch in micro_batches),
-            source_tokens=sum(micro_batch.source_tokens for micro_batch in micro_batches),
-            positions=sum(micro_batch.positions for micro_batch in micro_batches),
-            position=DataPosition(),
+            next_position=DataPosition(),
         )
         result = learner.update(share, number)
         if average is not None:

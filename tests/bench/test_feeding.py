@@ -49,7 +49,7 @@ def test_a_loop_of_launches_is_timed_beside_each_reader(data: GeneratedData) -> 
 def slow_steps() -> Generator[StepBatches, None, None]:
     while True:
         time.sleep(0.02)
-        yield StepBatches(batches=(), target_tokens=10, source_tokens=10, positions=20, position=DataPosition())
+        yield StepBatches(batches=(), target_tokens=10, next_position=DataPosition())
 
 
 def test_time_without_data_is_counted_as_waiting() -> None:

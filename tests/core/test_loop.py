@@ -28,7 +28,7 @@ class Diary:
         self.entries: list[str] = []
         self.ticks: list[Tick] = []
 
-    def updated(self, result: StepResult, step: StepBatches, tick: Tick) -> None:
+    def updated(self, result: StepResult, tick: Tick) -> None:
         self.entries.append(f"{self.progress.step}")
         self.ticks.append(tick)
 
@@ -50,7 +50,7 @@ class Counter:
 
     def update(self, step: StepBatches, number: int, seconds: float) -> Any:
         self.calls.append((number, seconds))
-        return SimpleNamespace(target_tokens=step.target_tokens)
+        return SimpleNamespace(step_batches=step)
 
 
 class HalfMinutes:
@@ -147,8 +147,8 @@ def test_a_tick_has_the_seconds_since_the_last_and_those_of_waiting_for_batches(
             yield STEP
 
     class SlowDiary(Diary):
-        def updated(self, result: StepResult, step: StepBatches, tick: Tick) -> None:
-            super().updated(result, step, tick)
+        def updated(self, result: StepResult, tick: Tick) -> None:
+            super().updated(result, tick)
             seconds[0] += 2.0
 
     progress = Progress()
@@ -200,8 +200,8 @@ class PositionDiary(Diary):
 
     position = DataPosition()
 
-    def updated(self, result: StepResult, step: StepBatches, tick: Tick) -> None:
-        self.position = step.position
+    def updated(self, result: StepResult, tick: Tick) -> None:
+        self.position = result.step_batches.next_position
 
 
 @pytest.mark.parametrize("stops", [[3], [1, 4, 6]])

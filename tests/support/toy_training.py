@@ -51,9 +51,7 @@ def step_of(batches: Sequence[Batch], position: DataPosition | None = None) -> S
     return StepBatches(
         batches=tuple(batches),
         target_tokens=sum(batch.target_tokens for batch in batches),
-        source_tokens=sum(batch.source_tokens for batch in batches),
-        positions=sum(batch.positions for batch in batches),
-        position=position or DataPosition(),
+        next_position=position or DataPosition(),
     )
 
 

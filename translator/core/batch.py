@@ -21,7 +21,7 @@ Lengths = NDArray[np.int32] | NDArray[np.int64]
 
 @dataclass(frozen=True)
 class DataPosition:
-    """The position of the next batch: its first row, in the plan of its epoch (both from 0)."""
+    """Where a batch begins in the data: at a row of the plan of an epoch, both from 0."""
 
     epoch: int = 0
     row: int = 0
@@ -125,14 +125,11 @@ def _batch_of_arrays(fields: NDArray[np.int32], *numbers: Numbers) -> Batch:
 
 @dataclass(frozen=True)
 class StepBatches:
-    """The batches of one rank in one update of the weights, and totals over all ranks."""
+    """What one rank gets for one update of the weights."""
 
     batches: tuple[Batch, ...]  # the micro-batches of this rank
-    # Totals of the whole update over all ranks.
-    target_tokens: int
-    source_tokens: int
-    positions: int  # both sides, PAD included
-    position: DataPosition  # of the next update
+    target_tokens: int  # of the whole update, over all ranks
+    next_position: DataPosition  # where the next update begins
 
 
 def collate(

@@ -81,7 +81,7 @@ class Clock:
 class Surroundings(Protocol):
     """What a run does around its updates."""
 
-    def updated(self, result: "StepResult", step: "StepBatches", tick: Tick) -> None:
+    def updated(self, result: "StepResult", tick: Tick) -> None:
         """Report an update, which `Progress` counts already."""
 
     def validate(self) -> None:
@@ -141,16 +141,16 @@ def train(
 
         # 2. Wait for the next batches, and then for the other ranks.
         wait_began = time.perf_counter()
-        step = next(batches)
+        step_batches = next(batches)
         tick = clock.tick(waiting=time.perf_counter() - wait_began)
         if tick.stop:
             return None
 
         # 3. Update the weights, and report it.
-        result = learner.update(step, progress.step + 1, progress.seconds)
+        result = learner.update(step_batches, progress.step + 1, progress.seconds)
         progress.step += 1
-        progress.target_tokens += result.target_tokens
-        surroundings.updated(result, step, tick)
+        progress.target_tokens += step_batches.target_tokens
+        surroundings.updated(result, tick)
 
         # 4. Save where it is due; a validation saves, too.
         if progress.step % intervals.save_every == 0 and not validation_is_due(progress, limits, intervals):

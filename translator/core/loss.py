@@ -140,21 +140,16 @@ class TeacherForcing:
     head_loss: HeadLoss = head_loss
     r_drop_loss: RDropLoss = r_drop_loss
 
-    @property
-    def passes(self) -> int:
-        """The number of forward passes per batch: 2 with R-Drop while dropout is on, else 1."""
-        return 2 if self.r_drop > 0.0 and self.model.training else 1
-
     def __call__(self, batch: Batch) -> Losses:
         """Return the loss of `batch`, which is on the device of the model; `of_tokens` is (R, L)."""
         labels = batch.labels.flatten()
         head = self.model.head_weight
-        if self.passes == 1:
-            states = self.model.states(batch).flatten(0, 1)  # (N, D)
-            losses = self.head_loss(states, head, labels, self.label_smoothing)
-        else:
+        if self.r_drop > 0.0 and self.model.training:
             # Two passes with different dropout are one pass over every row twice.
             doubled = replace(batch, fields=torch.cat((batch.fields, batch.fields), dim=1))
             states = self.model.states(doubled).flatten(0, 1)  # (2N, D)
             losses = self.r_drop_loss(states, head, labels, self.label_smoothing, self.r_drop)
+        else:
+            states = self.model.states(batch).flatten(0, 1)  # (N, D)
+            losses = self.head_loss(states, head, labels, self.label_smoothing)
         return Losses(losses.objective, losses.of_tokens.view_as(batch.labels))

@@ -26,16 +26,12 @@ ForwardBackward = Callable[[Batch, Tensor], Tensor]
 class StepResult:
     """What an update leaves for reports; its tensors stay on the device, without synchronization."""
 
+    step_batches: StepBatches  # what it learned from, on the CPU
     token_losses: tuple[Tensor, ...]
     """(R, L) float32 for each micro-batch of this rank: unsmoothed negative log-likelihood of each token in nats."""
-    batches: tuple[Batch, ...]  # micro-batches of this rank, on the CPU
     gradient_norm: Tensor  # () L2 norm before clipping, of the whole update
     finite: Tensor  # () bool: False if loss or gradient was not finite and the update was skipped
-    target_tokens: int  # real tokens of the whole update on all ranks; the next two also cover all ranks
-    source_tokens: int
-    positions: int  # of all micro-batches, both sides, PAD included
     learning_rate: float
-    passes: int  # forward passes per batch
 
 
 class Gradients(Protocol):
@@ -117,11 +113,11 @@ class Learner:
     seed: int = 1
     rank: int = 0
 
-    def update(self, step: StepBatches, number: int, seconds: float = 0.0) -> StepResult:
+    def update(self, step_batches: StepBatches, number: int, seconds: float = 0.0) -> StepResult:
         """Update the weights once and return the result; skip the update if the gradient or the loss is not finite.
 
         Args:
-            step: this rank's micro-batches, on the CPU.
+            step_batches: this rank's micro-batches, on the CPU.
             number: number of the update, from 1, for schedules and dropout.
             seconds: time the run took before the update.
         """
@@ -132,9 +128,9 @@ class Learner:
 
         # 1. The gradients of all micro-batches, times the loss scale.
         device = model.head_weight.device
-        loss_weight = torch.full((), 1.0 / step.target_tokens, device=device) * self.optimizer.scale
+        loss_weight = torch.full((), 1.0 / step_batches.target_tokens, device=device) * self.optimizer.scale
         token_losses = []
-        for batch in step.batches:
+        for batch in step_batches.batches:
             token_losses.append(self.forward_backward(batch, loss_weight))
         self.gradients.sum_over_ranks()
 
@@ -146,15 +142,11 @@ class Learner:
         self.optimizer.update(rate, norm, finite)
         self.gradients.clear()
         return StepResult(
+            step_batches=step_batches,
             token_losses=tuple(token_losses),
-            batches=step.batches,
             gradient_norm=norm,
             finite=finite,
-            target_tokens=step.target_tokens,
-            source_tokens=step.source_tokens,
-            positions=step.positions,
             learning_rate=rate,
-            passes=self.loss.passes,
         )
 
 

@@ -88,7 +88,7 @@ class DataHandler:
         """Yield single whole batches, each with the position after it; otherwise as `TrainingBatches.steps`."""
         with contextlib.closing(self.training_batches.steps(position, accumulation=1)) as steps:
             for step in steps:
-                yield step.batches[0], step.position
+                yield step.batches[0], step.next_position
 
     def validation_batches(self) -> Iterator[Batch]:
         """Yield every usable validation pair once, in batches that are the same for every call and seed."""

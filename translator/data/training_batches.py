@@ -48,8 +48,7 @@ class EpochPlan(NamedTuple):
 
     drawn: Drawn  # (N,)
     rows: RowPlan  # its numbers are places in `drawn`
-    source_lengths: NDArray[np.int32]  # (N,) tokens of each source sentence, EOS included
-    target_lengths: NDArray[np.int32]  # (N,)
+    target_lengths: NDArray[np.int32]  # (N,) tokens of each target sentence, EOS included
 
 
 class BatchRows(NamedTuple):
@@ -63,9 +62,8 @@ class PlannedBatch(NamedTuple):
     """A batch of which each rank has some rows."""
 
     rows_of_rank: BatchRows
-    source_tokens: int  # of all ranks
-    target_tokens: int
-    position: DataPosition  # of the next batch
+    target_tokens: int  # of all ranks
+    next_position: DataPosition  # where the next batch begins
 
 
 class BatchMaker(Dataset[Batch]):
@@ -140,9 +138,7 @@ class TrainingBatches:
                 yield StepBatches(
                     batches=tuple(micro_batches),
                     target_tokens=sum(share.target_tokens for share in shares),
-                    source_tokens=sum(share.source_tokens for share in shares),
-                    positions=world_size * sum(batch.positions for batch in micro_batches),
-                    position=shares[-1].position,
+                    next_position=shares[-1].next_position,
                 )
 
     def _loader(self, rows: Iterator[BatchRows], on_gpu: bool) -> Iterable[Batch]:
@@ -192,9 +188,8 @@ class TrainingBatches:
         epoch = plan.drawn.epoch
         return PlannedBatch(
             rows_of_rank=BatchRows(plan.drawn.at(plan.rows.pairs_of(begin_of_rank, end_of_rank)), pair_counts),
-            source_tokens=int(plan.source_lengths[places].sum()),
             target_tokens=int(plan.target_lengths[places].sum()),
-            position=DataPosition(epoch + 1, 0) if is_last else DataPosition(epoch, end),
+            next_position=DataPosition(epoch + 1, 0) if is_last else DataPosition(epoch, end),
         )
 
     # --- the plans ---
@@ -236,7 +231,7 @@ class TrainingBatches:
 
         # 3. The rows.
         rows = plan_rows(source_lengths, target_lengths, self.row_length, epoch_generator(self.seed, epoch))
-        return EpochPlan(drawn, rows, source_lengths, target_lengths)
+        return EpochPlan(drawn, rows, target_lengths)
 
 
 def usable_by_source(split: PairStore, row_length: int) -> list[Numbers]:

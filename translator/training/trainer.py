@@ -166,12 +166,12 @@ class Trainer:
 
     # --- what the loop calls ---
 
-    def updated(self, result: StepResult, step: StepBatches, tick: Tick) -> None:
+    def updated(self, result: StepResult, tick: Tick) -> None:
         """Report an update; the moving average of the weights and the place in the data follow it."""
         if self._state.average is not None:
             self._state.average.update(self._state.model)
-        self._state.position = step.position
-        self._monitor.add(result, step, tick)
+        self._state.position = result.step_batches.next_position
+        self._monitor.add(result, tick)
         if not self._shown_early and self._tenth_is_over:
             self._shown_early = True
             self._show_translations()

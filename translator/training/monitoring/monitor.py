@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from translator.config import Config
-from translator.core.batch import StepBatches
 from translator.core.loop import Tick
 from translator.core.update import StepResult
 from translator.data import DataHandler
@@ -92,10 +91,10 @@ class Monitor:
         """Exclude the time since the last report from the next report's rates, after a save or a validation."""
         self._began = time.perf_counter()
 
-    def add(self, result: StepResult, step: StepBatches, tick: Tick) -> None:
+    def add(self, result: StepResult, tick: Tick) -> None:
         """Add the latest update, without synchronization; report where it is due."""
         self._results.append(result)
-        self._epoch = step.position.epoch
+        self._epoch = result.step_batches.next_position.epoch
         self._waited += tick.waiting
         self._bar.update()
         if self._progress.step % self._config.training.log_every == 0:
@@ -114,19 +113,19 @@ class Monitor:
         seconds = max(1e-9, time.perf_counter() - self._began)
         self._count_skipped(finite)
 
-        # 2. Add up the losses of all ranks.
+        # 2. Add up the losses of all ranks, and the tokens and positions of their batches.
         sums = np.zeros((2, len(self._by_source.names)))
         for result, is_finite in zip(results, finite, strict=True):
             if is_finite:  # the losses of a skipped update may be finite on this rank
                 sums += self._sums(result)
-        all_sums = np.array(self._distributed.sum(sums.ravel().tolist())).reshape(sums.shape)
-        means = self._by_source.means(all_sums)
+        *all_sums, tokens, positions = self._distributed.sum([*sums.ravel().tolist(), *_tokens_and_positions(results)])
+        means = self._by_source.means(np.array(all_sums).reshape(sums.shape))
         self.training_loss = means.loss
 
         # 3. On rank 0: log, event file and bar.
         if self._distributed.main:
             finite_norms = [norm for norm, is_finite in zip(norms, finite, strict=True) if is_finite]
-            target_tokens = sum(result.target_tokens for result in results)
+            target_tokens = sum(result.step_batches.target_tokens for result in results)
             train = {
                 "perplexity": math.exp(min(means.loss, 700.0)),
                 "gradient_norm": float(np.mean(finite_norms)) if finite_norms else math.nan,
@@ -139,7 +138,7 @@ class Monitor:
             speed = {
                 "tokens_per_second": target_tokens / seconds,
                 "data_wait": self._waited / self._distributed.world_size / seconds,
-                "padding": _padding(results),
+                "padding": 1.0 - tokens / positions,
                 **_memory_in_use(results[-1].gradient_norm.device),
             }
             losses = {"train": means.loss}
@@ -150,7 +149,7 @@ class Monitor:
     def _sums(self, result: StepResult) -> NDArray[np.float64]:
         """Return (2, P): the summed loss and the target tokens of each source, of this rank's part of an update."""
         sums = np.zeros((2, len(self._by_source.names)))
-        for batch, token_losses in zip(result.batches, result.token_losses, strict=True):
+        for batch, token_losses in zip(result.step_batches.batches, result.token_losses, strict=True):
             losses = batch.sum_by_sentence(token_losses.cpu())  # (N,)
             sums += self._by_source.sums(losses, batch.target_lengths, batch.pairs)
         return sums
@@ -218,11 +217,15 @@ class Monitor:
         LOGGER.info("%s", "\n".join(lines))
 
 
-def _padding(results: Sequence[StepResult]) -> float:
-    """Return the share of positions, of both sides, that are PAD."""
-    tokens = sum(result.target_tokens + result.source_tokens for result in results)
-    positions = sum(result.positions for result in results)
-    return 1.0 - tokens / positions
+def _tokens_and_positions(results: Sequence[StepResult]) -> tuple[int, int]:
+    """Return the tokens and the positions of both sides, in the batches of this rank."""
+    tokens = 0
+    positions = 0
+    for result in results:
+        for batch in result.step_batches.batches:
+            tokens += batch.source_tokens + batch.target_tokens
+            positions += batch.positions
+    return tokens, positions
 
 
 def _memory_in_use(device: torch.device) -> dict[str, float]:
