@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from translator.core.layers import NetworkSettings
-from translator.core.optimizer import MatrixOptimizer, ModelOptimizer, OptimizerSettings
+from translator.core.optimizer import ModelOptimizer, OptimizerSettings
 from translator.core.transformer import Transformer
 from translator.speed.muon import ITERATIONS, MOMENTUM, Muon, muon_of, near_orthonormal
 
@@ -60,7 +60,7 @@ def test_muon_agrees_with_torchs_muon(pays: bool, monkeypatch: pytest.MonkeyPatc
         set_gradients(torch_weights, matrices(number))
         for optimizer in (muon, torch_muon):
             optimizer.param_groups[0]["lr"] = 0.1 / number
-        muon.step(FINITE)
+        muon.step()
         torch_muon.step()  # type: ignore[no-untyped-call]
         for weight, torch_weight in zip(weights, torch_weights, strict=True):
             torch.testing.assert_close(weight, torch_weight, rtol=0.0, atol=tolerance)
@@ -114,7 +114,7 @@ def test_finite_updates_have_the_bits_of_the_definition(
     for number in range(3):
         set_gradients(weights, matrices(number + 1))
         set_gradients(plain_weights, matrices(number + 1))
-        muon.step(FINITE)
+        muon.step()
         plain.step(precision)
     for weight, expected, moment in zip(weights, plain_weights, plain.moments, strict=True):
         assert torch.equal(weight, expected)
@@ -125,12 +125,13 @@ def test_gradients_are_divided_by_their_scale() -> None:
     weights = weights_from(0)
     set_gradients(weights, matrices(1))
     muon = Muon([{"params": weights, "lr": 0.1}], weight_decay=0.1)
-    muon.step(FINITE)
+    muon.step()
 
     scaled_weights = weights_from(0)
     set_gradients(scaled_weights, [1024.0 * gradient for gradient in matrices(1)])
     scaled_muon = Muon([{"params": scaled_weights, "lr": 0.1}], weight_decay=0.1)
-    scaled_muon.step(FINITE, gradient_scale=torch.tensor(1024.0))
+    scaled_muon.grad_scale = torch.tensor(1024.0)
+    scaled_muon.step()
 
     for weight, scaled_weight in zip(weights, scaled_weights, strict=True):
         assert torch.equal(weight, scaled_weight)
@@ -141,13 +142,14 @@ def test_a_skipped_update_changes_neither_weights_nor_momentum(value: float) -> 
     weights = weights_from(0)
     muon = Muon([{"params": weights, "lr": 0.1}], weight_decay=0.1)
     set_gradients(weights, matrices(1))
-    muon.step(FINITE)
+    muon.step()
     weights_before = [weight.detach().clone() for weight in weights]
     moments_before = [muon.state[weight]["momentum_buffer"].clone() for weight in weights]
 
     spoilt_gradients = [torch.full_like(weight, value) for weight in weights]
     set_gradients(weights, spoilt_gradients)
-    muon.step(~FINITE)
+    muon.found_inf = torch.tensor(1.0)
+    muon.step()
     for weight, weight_before, moment_before in zip(weights, weights_before, moments_before, strict=True):
         assert torch.equal(weight, weight_before)
         assert torch.equal(muon.state[weight]["momentum_buffer"], moment_before)
@@ -186,11 +188,11 @@ def one_update(request: pytest.FixtureRequest) -> OneUpdate:
     before = copied_weights(model)
     gradients = {name: torch.randn_like(weight) for name, weight in before.items()}
 
-    def updated(apart: dict[str, MatrixOptimizer]) -> dict[str, Tensor]:
+    def updated(others: dict[str, torch.optim.Optimizer]) -> dict[str, Tensor]:
         model.load_state_dict(before)
         for name, weight in model.named_parameters():
             weight.grad = gradients[name].clone()
-        ModelOptimizer(model, OptimizerSettings(), apart).update(0.5, torch.tensor(1.0), FINITE)
+        ModelOptimizer(model, OptimizerSettings(), others).update(0.5, torch.tensor(1.0), FINITE)
         return copied_weights(model)
 
     return OneUpdate(

@@ -97,11 +97,11 @@ def shared_settings(config: Config) -> dict[str, Any]:
 
 def _effect(key: str, new: Config) -> Effect:
     """Return the effect of a key; a key that ends a cosine schedule has a special one."""
-    # The end of a cosine decides every learning rate before it.
+    # The end of such a schedule decides every learning rate before it.
     training = new.training
     if training.schedule_clock == "minutes" and key in ("training.max_steps", "training.max_minutes"):
         return Effect.CLOCK
-    if training.schedule == "cosine" and key == "training.max_steps":
+    if training.schedule_ends and key == "training.max_steps":
         return Effect.COSINE
     # All items of a list have the effect of its section.
     without_indices = [part for part in key.split(".") if not part.isdigit()]

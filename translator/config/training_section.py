@@ -27,10 +27,10 @@ class AugmentationConfig(Section, effect=Effect.BATCHES):
 
 
 def _clock_has_an_end(training: "TrainingConfig") -> bool:
-    """A schedule by time is a cosine that decays until the time limit."""
+    """A schedule by time decays until the time limit."""
     if training.schedule_clock == "steps":
         return True
-    return training.schedule == "cosine" and training.max_minutes is not None
+    return training.schedule_ends and training.max_minutes is not None
 
 
 def _root_has_a_warm_up(training: "TrainingConfig") -> bool:
@@ -124,6 +124,11 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     """Validation score that selects the best checkpoint."""
     early_stopping: Annotated[PositiveInt | None, Effect.HARMLESS] = None
     """Stop after this many consecutive validations without a better `best_metric`; `null`: never."""
+
+    @property
+    def schedule_ends(self) -> bool:
+        """Whether the learning rate decays to an end at `max_steps`, which then decides every rate before it."""
+        return self.schedule == "cosine"
 
     @property
     def schedule_settings(self) -> "ScheduleSettings":

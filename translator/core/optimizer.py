@@ -1,10 +1,10 @@
-"""The optimizer of a model, AdamW (Loshchilov and Hutter 2019), and the learning rate of each update."""
+"""The learning rate of each update, and the optimizer of a model: AdamW (Loshchilov and Hutter 2019)."""
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
 import torch
 from torch import Tensor, nn
@@ -29,27 +29,26 @@ class ScheduleSettings:
 
 
 def learning_rate(step: int, settings: ScheduleSettings, seconds: float = 0.0) -> float:
-    """Return the learning rate of update number `step`.
+    """Return the learning rate of update number `step`, from 1, which `seconds` of training precede.
 
     All schedules rise linearly to the peak over `warmup_steps` updates. Then `inverse_sqrt` decays with the inverse
     square root of the step (Vaswani et al. 2017 §5.3); no warm-up is like one of a single update. `cosine` follows half
     a cosine down to a hundredth of the peak (Loshchilov and Hutter 2017). `constant` stays at the peak.
 
-    Args:
-        step: number of the update, from 1.
-        settings: the settings of the schedule.
-        seconds: time the run took before the update.
-
     >>> settings = ScheduleSettings(learning_rate=0.001, warmup_steps=100, schedule="inverse_sqrt")
     >>> [round(learning_rate(step, settings), 6) for step in (1, 50, 100, 400)]
     [1e-05, 0.0005, 0.001, 0.0005]
     """
+    # 1. The warm-up.
     rate = settings.learning_rate
     warmup_steps = settings.warmup_steps
     if step <= warmup_steps:
         rate *= step / warmup_steps
+
+    # 2. The decay after it.
     if settings.schedule == "cosine":
-        return rate * _cosine_factor(step, settings, seconds)
+        half_cosine = 0.5 * (1.0 + math.cos(math.pi * _decay_progress(step, settings, seconds)))
+        return rate * (COSINE_FLOOR + (1.0 - COSINE_FLOOR) * half_cosine)
     if settings.schedule == "inverse_sqrt" and step > warmup_steps:
         return rate * math.sqrt(max(1, warmup_steps) / step)
     return rate
@@ -60,17 +59,18 @@ def drops(step: int, settings: ScheduleSettings, seconds: float = 0.0) -> bool:
     return _planned_step(step, settings, seconds) >= settings.dropout_from
 
 
-def _cosine_factor(step: int, settings: ScheduleSettings, seconds: float) -> float:
-    """Return the share of the peak, from 1 at the end of the warm-up to `COSINE_FLOOR` at `max_steps`."""
+def _decay_progress(step: int, settings: ScheduleSettings, seconds: float) -> float:
+    """Return how much of the decay is over: 0 up to the end of the warm-up, 1 from `max_steps` on."""
     decay_steps = max(1, settings.max_steps - settings.warmup_steps)
     steps_after_warmup = _planned_step(step, settings, seconds) - settings.warmup_steps
-    progress = min(1.0, max(0.0, steps_after_warmup / decay_steps))
-    half_cosine = 0.5 * (1.0 + math.cos(math.pi * progress))
-    return COSINE_FLOOR + (1.0 - COSINE_FLOOR) * half_cosine
+    return min(1.0, max(0.0, steps_after_warmup / decay_steps))
 
 
 def _planned_step(step: int, settings: ScheduleSettings, seconds: float) -> float:
-    """Return the place of update `step` in a schedule of `max_steps`: by the clock of `minutes`, if that is later."""
+    """Return how far a schedule of `max_steps` has come: at update `step`, or later if the clock says so.
+
+    A slow machine cannot make `max_steps` updates in `minutes`. Then the share of the minutes that is over decides.
+    """
     if settings.minutes is None:
         return float(step)
     step_by_clock = settings.max_steps * seconds / (60.0 * settings.minutes)
@@ -90,37 +90,37 @@ class OptimizerSettings:
     clip: float | None = 1.0  # maximum L2 norm of the gradient of all weights (Pascanu et al. 2013); None: no clipping
 
 
-class MatrixOptimizer(Protocol):
-    """Another rule for some of the weights, such as `speed/muon.py`."""
-
-    param_groups: list[dict[str, Any]]
-
-    def step(self, finite: Tensor, gradient_scale: Tensor | None) -> None:
-        """Update its weights if `finite` (), by gradients that it divides by `gradient_scale` ()."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return its state, as optimizers of torch do."""
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load the result of `state_dict`."""
-
-
 class ModelOptimizer:
     """Updates the weights of a model, and holds the optimizer's moments."""
 
     def __init__(
-        self, model: nn.Module, settings: OptimizerSettings, apart: Mapping[str, MatrixOptimizer] | None = None
+        self,
+        model: nn.Module,
+        settings: OptimizerSettings,
+        others: Mapping[str, torch.optim.Optimizer] | None = None,
     ) -> None:
-        """Take the weights of `model`; those of the optimizers `apart`, by name, are updated by these."""
+        """Take the weights of `model`.
+
+        `others` are optimizers by name, such as that of `speed/muon.py`, which update the weights that they have. Like
+        AdamW of torch, they read their attributes `grad_scale` and `found_inf` in each step.
+        """
         self._clip = settings.clip
-        self._apart = dict(apart or {})
+        others = others or {}
+
+        # AdamW updates the weights that no other optimizer has.
+        weights_of_others: set[nn.Parameter] = set()
+        for optimizer in others.values():
+            for group in optimizer.param_groups:
+                weights_of_others.update(group["params"])
         matrices: list[nn.Parameter] = []
         vectors: list[nn.Parameter] = []
-        for weight in _weights_without(model, self._apart):
-            (matrices if weight.dim() >= 2 else vectors).append(weight)
+        for weight in model.parameters():
+            if weight not in weights_of_others:
+                (matrices if weight.dim() >= 2 else vectors).append(weight)
+
         # A checkpoint numbers the weights of an optimizer in the order of its groups.
         groups: list[dict[str, Any]] = [{"params": matrices}, {"params": vectors, "weight_decay": 0.0}]
-        self._adamw = torch.optim.AdamW(
+        adamw = torch.optim.AdamW(
             groups,
             lr=0.0,  # `update` sets it
             betas=(settings.beta1, settings.beta2),
@@ -128,7 +128,7 @@ class ModelOptimizer:
             weight_decay=settings.weight_decay,
             fused=True,
         )
-        self._optimizers: dict[str, Any] = {"optimizer": self._adamw, **self._apart}
+        self._optimizers: dict[str, Any] = {"optimizer": adamw, **others}
 
     @property
     def scale(self) -> Tensor | float:
@@ -155,30 +155,24 @@ class ModelOptimizer:
         """
         for group in self.groups:
             group["lr"] = rate
-        gradient_scale = self._gradient_scale(gradient_norm)
-        # The fused kernel divides gradients by `grad_scale`, and skips the update if `found_inf` is 1. Both attributes
-        # are made for `torch.amp.GradScaler`.
-        adamw: Any = self._adamw
-        adamw.grad_scale = gradient_scale
-        adamw.found_inf = (~finite).float()
-        self._adamw.step()
-        adamw.grad_scale = None
-        adamw.found_inf = None
-        for optimizer in self._apart.values():
-            optimizer.step(finite, gradient_scale)
 
-    def _gradient_scale(self, gradient_norm: Tensor) -> Tensor | None:
-        """Return the () divisor of the gradients, from clipping and loss scale; None for 1."""
-        scale = self.scale if isinstance(self.scale, Tensor) else None
-        if self._clip is None:
-            return scale
-        clipping = (gradient_norm / self._clip).clamp(min=1.0)
-        return clipping if scale is None else clipping * scale
+        # Clipping: a gradient that is longer than `clip` gets this length.
+        divisor = self.scale
+        if self._clip is not None:
+            divisor = (gradient_norm / self._clip).clamp(min=1.0) * divisor
+
+        # The fused kernel divides gradients by `grad_scale`, and skips the update if `found_inf` is 1. So a GPU decides
+        # for itself, and the program need not wait. Both attributes are made for `torch.amp.GradScaler`.
+        found_inf = (~finite).float()
+        for optimizer in self._optimizers.values():
+            optimizer.grad_scale = divisor if isinstance(divisor, Tensor) else None
+            optimizer.found_inf = found_inf
+            optimizer.step()
 
     def tensors(self) -> dict[str, Tensor]:
         """Return moments and counts by `OPTIMIZER.NUMBER.KIND`, for a file of tensors.
 
-        OPTIMIZER is `optimizer` (AdamW) or the name of one apart; NUMBER is that of the weight.
+        OPTIMIZER is `optimizer` (AdamW) or the name of another; NUMBER is that of the weight.
         """
         tensors = {}
         for name, optimizer in self._optimizers.items():
@@ -192,25 +186,16 @@ class ModelOptimizer:
 
         Raises KeyError: `tensors` has an optimizer that this one lacks.
         """
+        # 1. Sort the tensors by optimizer and weight.
         states: dict[str, dict[int, dict[str, Tensor]]] = {}
         for name in self._optimizers:
             states[name] = defaultdict(dict)
-        # Sort the tensors by optimizer and weight.
         for key, tensor in tensors.items():
             name, number, kind = key.split(".", 2)
             if name != "loss_scale":  # see `speed/loss_scale.py`; a run may change its precision
                 states[name][int(number)][kind] = tensor
+
+        # 2. Give each optimizer its moments.
         for name, optimizer in self._optimizers.items():
             settings = optimizer.state_dict()["param_groups"]
             optimizer.load_state_dict({"state": states[name], "param_groups": settings})
-
-
-def _weights_without(model: nn.Module, apart: Mapping[str, MatrixOptimizer]) -> Iterator[nn.Parameter]:
-    """Yield the weights of `model` that no optimizer `apart` updates."""
-    taken: set[nn.Parameter] = set()
-    for optimizer in apart.values():
-        for group in optimizer.param_groups:
-            taken.update(group["params"])
-    for weight in model.parameters():
-        if weight not in taken:
-            yield weight

@@ -6,7 +6,7 @@ from typing import Final
 import torch
 from torch import Tensor, nn
 
-from translator.core.optimizer import MatrixOptimizer, ModelOptimizer, OptimizerSettings
+from translator.core.optimizer import ModelOptimizer, OptimizerSettings
 
 FIRST_FACTOR: Final = 2.0**16
 STEADY: Final = 2000  # updates with finite gradients after which the loss scale grows
@@ -20,9 +20,12 @@ class ScaledOptimizer(ModelOptimizer):
     """
 
     def __init__(
-        self, model: nn.Module, settings: OptimizerSettings, apart: Mapping[str, MatrixOptimizer] | None = None
+        self,
+        model: nn.Module,
+        settings: OptimizerSettings,
+        others: Mapping[str, torch.optim.Optimizer] | None = None,
     ) -> None:
-        super().__init__(model, settings, apart)
+        super().__init__(model, settings, others)
         device = next(model.parameters()).device
         self._factor = torch.full((), FIRST_FACTOR, device=device)
         self._since_change = torch.zeros((), dtype=torch.int32, device=device)  # finite updates since it last changed

@@ -35,19 +35,25 @@ class Muon(torch.optim.Optimizer):
 
     A group has `params` and optionally `blocks`, the number of matrices stacked in each of its weights, as in the
     projection to queries, keys and values. Each matrix is orthonormalized separately.
+
+    As in torch's fused optimizers, attributes change the next step, which reads no number from the GPU.
     """
+
+    found_inf: Tensor | None = None
+    """() float: 1 leaves weights and momentum unchanged, whatever the gradients are; None is like 0."""
+    grad_scale: Tensor | None = None
+    """() divisor of the gradients, which are divided in place; None is like 1."""
 
     def __init__(self, groups: Iterable[dict[str, Any]], weight_decay: float) -> None:
         super().__init__(groups, {"blocks": 1, "lr": 0.0, "weight_decay": weight_decay})
 
     @torch.no_grad()
-    def step(self, finite: Tensor, gradient_scale: Tensor | None = None) -> None:  # type: ignore[override]
-        """Update every weight that has a gradient, without GPU synchronization.
-
-        Args:
-            finite: () bool; False leaves weights and momentum unchanged, whatever the gradients are.
-            gradient_scale: () divisor of the gradients, which are divided in place; None for 1.
-        """
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        """Update every weight that has a gradient, without GPU synchronization."""
+        found_inf = self.found_inf
+        if found_inf is None:
+            found_inf = torch.zeros((), device=self.param_groups[0]["params"][0].device)
+        finite = found_inf == 0
         updates_by_shape: dict[torch.Size, list[MatrixUpdate]] = defaultdict(list)
         for group in self.param_groups:
             # Weight decay: a skipped update multiplies by 1.
@@ -56,8 +62,8 @@ class Muon(torch.optim.Optimizer):
             for weight in group["params"]:
                 if weight.grad is None:
                     continue
-                if gradient_scale is not None:
-                    weight.grad.div_(gradient_scale)
+                if self.grad_scale is not None:
+                    weight.grad.div_(self.grad_scale)
                 direction = self._advance_momentum(weight, finite)
                 weight.mul_(decay)
                 # Cut the weight into its matrices, and collect matrices of the same shape.

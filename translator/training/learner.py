@@ -7,7 +7,7 @@ import torch
 from translator.config import Config
 from translator.core.batch import Batch
 from translator.core.loss import Losses, TeacherForcing
-from translator.core.optimizer import MatrixOptimizer, ModelOptimizer
+from translator.core.optimizer import ModelOptimizer
 from translator.core.transformer import Transformer
 from translator.core.update import ForwardBackward, Gradients, Learner, PlainGradients, forward_backward
 from translator.speed.attention import plain_attention
@@ -72,11 +72,11 @@ def build_model(config: Config, vocabularies: tuple[int, int], device: torch.dev
 def _optimizer_of(model: Transformer, config: Config, choices: Choices) -> ModelOptimizer:
     """Return AdamW for all weights, or Muon for the matrices of layers; in fp16, with a loss scale."""
     settings = config.training
-    apart: dict[str, MatrixOptimizer] = {}
+    others: dict[str, torch.optim.Optimizer] = {}
     if settings.optimizer == "muon":
-        apart["muon"] = muon_of(model, settings.weight_decay)
+        others["muon"] = muon_of(model, settings.weight_decay)
     kind = ScaledOptimizer if choices.precision == "fp16" else ModelOptimizer
-    return kind(model, settings.optimizer_settings, apart)
+    return kind(model, settings.optimizer_settings, others)
 
 
 def _gradients_of(model: Transformer, device: torch.device, distributed: Distributed, config: Config) -> Gradients:

@@ -235,7 +235,6 @@ class Trainer:
         losses = self.progress.validation_losses
         if not (self._distributed.main and losses):
             return
-        rate_decays = self._settings.schedule == "cosine"
-        advice = what_would_help(losses, self._monitor.training_loss, rate_decays=rate_decays)
+        advice = what_would_help(losses, self._monitor.training_loss, rate_decays=self._settings.schedule_ends)
         if advice is not None:
             LOGGER.info("what would help most: %s", advice)
