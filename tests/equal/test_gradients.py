@@ -5,7 +5,7 @@ import torch
 from tests.support.small_model import random_pairs, rows_of, small_model
 from translator.core.loss import TeacherForcing
 from translator.core.transformer import Transformer
-from translator.core.update import Gradients, PlainGradients, forward_backward
+from translator.core.update import Gradients, forward_backward
 from translator.speed.gradients import FlatGradients
 
 BATCHES = [rows_of(random_pairs(5, seed=seed), pairs_a_row=2, row_length=16) for seed in (1, 2)]
@@ -31,7 +31,7 @@ def test_flat_gradients_of_two_updates_equal_plain_ones() -> None:
     """The second update forgets the first."""
     flat_model, plain_model = small_model(dropout=0.0), small_model(dropout=0.0)
     flat = FlatGradients(list(flat_model.parameters()), one_rank)
-    plain = PlainGradients(list(plain_model.parameters()))
+    plain = Gradients(list(plain_model.parameters()))
     for _ in range(2):
         add_micro_batches(flat_model, flat)
         add_micro_batches(plain_model, plain)

@@ -1,14 +1,20 @@
 """One update of the weights: gradients of all micro-batches, norm, finite check, clipping, optimizer.
 
-Each loss is divided by the target tokens of the whole update, so that gradients add up to that of one large batch. A
-run on several ranks divides the rows of every batch among them, and adds up their gradients.
+An update with two micro-batches on two ranks, which divide the rows of each batch among them:
+
+    rank 0:  rows of batch 1 → gradients ─┐
+             rows of batch 2 → gradients ─┴ add ─┐
+                                                 ├ sum → norm → finite? → clip → AdamW, the same on both ranks
+    rank 1:  rows of batch 1 → gradients ─┐      │
+             rows of batch 2 → gradients ─┴ add ─┘
+
+Each loss is divided by the target tokens of the whole update, so that the sum is the gradient of one large batch.
 
 R rows of a micro-batch, L positions of a row
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -34,34 +40,14 @@ class StepResult:
     learning_rate: float
 
 
-class Gradients(Protocol):
-    """The gradients of the weights of a model, from the micro-batches of an update."""
-
-    @property
-    def parameters(self) -> Sequence[nn.Parameter]:
-        """The weights."""
-
-    def add(self, gradients: Sequence[Tensor]) -> None:
-        """Add a gradient for each of the parameters."""
-
-    def clear(self) -> None:
-        """Forget the gradients of an update."""
-
-    def sum_over_ranks(self) -> None:
-        """Replace the gradients by their sums over all ranks, reproducibly."""
-
-    def norm(self) -> Tensor:
-        """Return the L2 norm () of the whole gradient."""
-
-
-class PlainGradients:
-    """The gradients as torch keeps them, beside each weight, for one rank; `speed/gradients.py` has another form."""
+class Gradients:
+    """The gradients of an update, beside each weight as torch keeps them; `speed/gradients.py` has another form."""
 
     def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
         self.parameters = parameters
 
     def add(self, gradients: Sequence[Tensor]) -> None:
-        """Add a gradient for each of the parameters."""
+        """Add a gradient for each of the parameters; those of all micro-batches add up."""
         for parameter, gradient in zip(self.parameters, gradients, strict=True):
             if parameter.grad is None:
                 parameter.grad = gradient.contiguous()
@@ -69,12 +55,12 @@ class PlainGradients:
                 parameter.grad.add_(gradient)
 
     def clear(self) -> None:
-        """Remove all gradients."""
+        """Forget the gradients of an update."""
         for parameter in self.parameters:
             parameter.grad = None
 
     def sum_over_ranks(self) -> None:
-        """Do nothing: there is one rank."""
+        """Replace the gradients by their sums over all ranks; here, there is one rank."""
 
     def norm(self) -> Tensor:
         """Return the L2 norm () of the whole gradient."""
@@ -90,11 +76,8 @@ def forward_backward(
 ) -> Tensor:
     """Add the gradients of one micro-batch to `gradients`; return the loss of each token (R, L) in nats.
 
-    Args:
-        loss: the training loss of a model, such as `TeacherForcing`.
-        gradients: those of the model.
-        batch: on the device of the model.
-        weight: () factor of the gradients: 1 / target tokens of the whole update, times the loss scale.
+    `loss` and `gradients` are of one model, and `batch` is on its device. `weight` () is a factor of the gradients:
+    1 / target tokens of the whole update, times the loss scale.
     """
     losses = loss(batch)
     gradients.add(torch.autograd.grad(losses.objective * weight, gradients.parameters))
@@ -123,7 +106,8 @@ class Learner:
         """
         model = self.loss.model
         rate = learning_rate(number, self.schedule, seconds)
-        model.train(drops(number, self.schedule, seconds))  # affects dropout, R-Drop and the choice of a CUDA graph
+        # Training mode means dropout and nothing else: before `dropout_from`, the model trains in evaluation mode.
+        model.train(drops(number, self.schedule, seconds))
         seed_update(self.seed, number, self.rank)
 
         # 1. The gradients of all micro-batches, times the loss scale.
@@ -154,7 +138,7 @@ def plain_learner(
     loss: TeacherForcing, optimizer: ModelOptimizer, schedule: ScheduleSettings, seed: int = 1
 ) -> Learner:
     """Return the learner of one process, in the precision of the weights; training/learner.py makes the others."""
-    gradients = PlainGradients([weight for weight in loss.model.parameters() if weight.requires_grad])
+    gradients = Gradients([weight for weight in loss.model.parameters() if weight.requires_grad])
 
     def pass_over(batch: Batch, weight: Tensor) -> Tensor:
         return forward_backward(loss, gradients, batch.to(weight.device), weight)
@@ -162,8 +146,8 @@ def plain_learner(
     return Learner(loss, optimizer, gradients, pass_over, schedule, seed)
 
 
-def seed_update(seed: int, step: int, rank: int) -> None:
-    """Seed torch for update number `step` of `rank`, so that its dropout is independent of earlier updates."""
-    sequence = np.random.SeedSequence([seed, step, rank])
+def seed_update(seed: int, number: int, rank: int) -> None:
+    """Seed torch for update `number` of `rank`: its dropout does not depend on what came before, as after a restart."""
+    sequence = np.random.SeedSequence([seed, number, rank])
     (update_seed,) = sequence.generate_state(1, np.uint64)
     torch.manual_seed(int(update_seed))

@@ -1,4 +1,4 @@
-"""The gradients of all weights in one flat buffer; equals `PlainGradients` of `core/update.py` (read it first).
+"""The gradients of all weights in one flat buffer; equals `Gradients` of `core/update.py` (read it first).
 
 One buffer serves three purposes: ranks exchange it as one message, the norm reads it at once, and CUDA graphs write to
 its fixed addresses. The exchange follows the backward pass: in pieces during the pass, it would exclude the CUDA graph
@@ -11,10 +11,12 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from translator.core.update import Gradients
+
 GradientExchange = Literal["float32", "bf16"]
 
 
-class FlatGradients:
+class FlatGradients(Gradients):
     """One tensor with the gradients of `parameters`; each `.grad` is a view of it."""
 
     def __init__(
@@ -24,7 +26,7 @@ class FlatGradients:
         exchange: GradientExchange = "float32",
     ) -> None:
         """Take the weights, the function that sums a tensor over all ranks, and the format of what they exchange."""
-        self.parameters = parameters
+        super().__init__(parameters)
         self._sum_in_place = sum_in_place
         self._exchange = exchange
         sizes = [parameter.numel() for parameter in parameters]

@@ -9,7 +9,7 @@ from translator.core.batch import Batch
 from translator.core.loss import Losses, TeacherForcing
 from translator.core.optimizer import ModelOptimizer
 from translator.core.transformer import Transformer
-from translator.core.update import ForwardBackward, Gradients, Learner, PlainGradients, forward_backward
+from translator.core.update import ForwardBackward, Gradients, Learner, forward_backward
 from translator.speed.attention import plain_attention
 from translator.speed.blockwise_loss import blockwise_head_loss
 from translator.speed.compiling import compile_loss
@@ -83,7 +83,7 @@ def _gradients_of(model: Transformer, device: torch.device, distributed: Distrib
     """Return the gradients of `model`: in one buffer for a GPU and for several ranks."""
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     if device.type == "cpu" and distributed.world_size == 1:
-        return PlainGradients(parameters)
+        return Gradients(parameters)
     return FlatGradients(parameters, distributed.sum_in_place, config.training.gradient_exchange)
 
 
