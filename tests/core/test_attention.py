@@ -43,9 +43,8 @@ def test_masked_keys_have_no_weight() -> None:
 
 def test_a_float_bias_masks_like_a_boolean_mask() -> None:
     query, key, _ = inputs()
-    bias = torch.zeros(2, 1, 5, 7, dtype=torch.float64).masked_fill(~random_mask(), -torch.inf)
-    by_head = bias.expand(2, 3, 5, 7).flatten(0, 1)
-    torch.testing.assert_close(attention_weights(query, key, by_head), attention_weights(query, key, random_mask()))
+    bias = torch.zeros(2, 3, 5, 7, dtype=torch.float64).masked_fill(~random_mask(), -torch.inf)
+    torch.testing.assert_close(attention_weights(query, key, bias), attention_weights(query, key, random_mask()))
 
 
 @pytest.mark.parametrize("mask", [None, random_mask()], ids=["open", "masked"])

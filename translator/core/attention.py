@@ -25,14 +25,8 @@ def attention(
 ) -> Tensor:
     """Return the context (R, H, T, K): for each query, the sum of the values weighted by `attention_weights`.
 
-    Torch's kernel does not store the weights.
-
-    Args:
-        query: (R, H, T, K).
-        key: (R, H, S, K).
-        value: (R, H, S, K).
-        mask: as in `attention_weights`.
-        dropout: probability of dropping an attention weight.
+    Torch's kernel does not store the weights. `query` is (R, H, T, K); `key` and `value` are (R, H, S, K); `mask` is as
+    in `attention_weights`. An attention weight is dropped with the probability `dropout`.
     """
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
 
@@ -45,10 +39,16 @@ def attention_weights(
     """Return softmax(Q Kᵀ / √K) (R, H, T, S) over the allowed keys, zero elsewhere (Vaswani et al. 2017 §3.2.1).
 
     `mask` is bool, broadcastable to (R, H, T, S), True = may attend; each query may attend to at least one key. Or it
-    is a float bias on the scores, broadcastable to (R * H, T, S): 0 = may attend, -inf = may not.
+    is a float bias on the scores, (R, H, T, S) or (R, H, 1, S): 0 = may attend, -inf = may not.
     """
     is_bias = mask is not None and mask.dtype != torch.bool
-    scores = scaled_product(query, key, mask if is_bias else None)
+    bias = by_head(mask) if mask is not None and is_bias else None
+
+    # The scores: Q Kᵀ / √K of each head.
+    product = scaled_bmm(by_head(query), by_head(key).transpose(1, 2), query.size(3) ** -0.5, bias)
+    scores = product.view(*query.shape[:3], key.size(2))  # (R, H, T, S)
+
+    # A forbidden key gets the score -inf, and so no weight.
     if mask is not None and not is_bias:
         scores.masked_fill_(~mask, -torch.inf)
     return scores.softmax(dim=-1)
@@ -64,24 +64,13 @@ def recording(weights: list[Tensor]) -> AttentionKernel:
     return attention_and_weights
 
 
-def scaled_product(
-    query: Tensor,
-    key: Tensor,
-    bias: Tensor | None = None,
-) -> Tensor:
-    """Return Q Kᵀ / √K (R, H, T, S), plus a `bias` broadcastable to (R * H, T, S)."""
-    rows, heads, queries, head_width = query.shape
-    product = scaled_bmm(by_head(query), by_head(key).transpose(1, 2), head_width**-0.5, bias)
-    return product.view(rows, heads, queries, key.size(2))
-
-
 def scaled_bmm(
     left: Tensor,
     right: Tensor,
     scale: float,
     bias: Tensor | None = None,
 ) -> Tensor:
-    """Return the batched product `left` · `right` · `scale` plus `bias`, scaled on the way out of the product."""
+    """Return the batched product `left` · `right` · `scale` plus `bias`, in one pass over the memory."""
     if bias is not None:
         return torch.baddbmm(bias, left, right, alpha=scale)
     # With beta 0, `baddbmm` ignores its first argument.

@@ -1,10 +1,20 @@
 """The caches of a search: keys and values of earlier target positions and of the source.
 
-The hypotheses of a sentence are branches of a tree. Each hypothesis attends to the keys of all hypotheses of its
-sentence, under a bias of 0 for its own branch and -inf for the others. So reordering the beam moves no keys.
+The hypotheses of a sentence are branches of a tree. Each step adds an entry, a key and a value, for each of the W
+hypotheses, and an entry never moves to another hypothesis. What changes is which entries a hypothesis attends to: those
+of its branch. Here is a beam of three hypotheses x, y, z after three steps:
+
+    position  0        1         2
+    entry 0   SOS ─┬── the ──┬── cat   x        x attends to  0 · ·   0 · ·   0 · ·
+    entry 1   SOS  ├── a ──┐ └── dog   y        y attends to  0 · ·   0 · ·   · 1 ·
+    entry 2   SOS  └── one └──── cat   z        z attends to  0 · ·   · 1 ·   · · 2
+
+The entries of a sentence are T * W keys in a row. Each hypothesis has a line of biases on them, as on the right: 0 at
+an entry of its branch, -inf elsewhere. When a beam is reordered, `DecoderCache.select` reorders these lines. Keys and
+values, which are far larger, stay where they are. An entry without a branch, such as "one", stays without effect.
 
 B sentences, n of them unfinished, W hypotheses of each (the beam), R = n * W hypotheses, T positions so far,
-S source positions, H heads, K head width
+S source positions, H heads, K head width, C capacity in positions
 w hypotheses of a sentence in a step: 1 at the first step, where all hypotheses of a sentence are equal, then W
 """
 
@@ -21,19 +31,23 @@ FIRST_CAPACITY: Final = 32  # initial capacity of a cache in positions; a full c
 class KeyValue(NamedTuple):
     """Keys and values for one attention."""
 
-    key: Tensor  # (R, H, S, K); in a search B sentences instead of rows
+    key: Tensor  # (R, H, S, K) for R rows; in a search, a row is a sentence
     value: Tensor  # (R, H, S, K)
 
 
 class StepBiases(NamedTuple):
     """Biases on the attention scores of a step, the same in every layer: 0 = may attend, -inf = may not."""
 
-    decoder: Tensor | None  # (n * H, w, T * W) for the target so far; None allows all positions
-    cross: Tensor  # (n * H, 1, S) for the source
+    decoder: Tensor | None  # (n, H, W, T * W) for the target so far; None allows all positions
+    cross: Tensor  # (n, H, 1, S) for the source
 
 
 class SelfCache:
-    """Keys and values of the previous target positions of a decoder layer, for all W hypotheses of each sentence."""
+    """Keys and values of the target positions of a decoder layer: the entries of all W hypotheses of each sentence.
+
+    They are one buffer with two kinds of views. A step writes the newest position through a view by position, and reads
+    all positions through one view of all keys and one of all values.
+    """
 
     def __init__(self, width: int) -> None:
         self.width = width  # W
@@ -48,12 +62,12 @@ class SelfCache:
         if self.length == len(self._positions):
             self._grow(new.key)
         sentences = len(new.key)
-        # If w is 1, the entry is written for all W hypotheses.
-        position = self._positions[self.length][:sentences]
+        # Write the newest entries. If w is 1, each of the W hypotheses gets the same one.
+        position = self._positions[self.length][:sentences]  # (n, 2, H, W, K)
         position[:, 0] = new.key
         position[:, 1] = new.value
         self.length += 1
-        # All hypotheses of a sentence share its keys and values; biases keep them apart.
+        # Return the entries of all hypotheses of a sentence; biases choose those of a branch.
         end = self.length * self.width
         return KeyValue(
             key=self._all.key[:sentences, :, :end],
@@ -114,11 +128,12 @@ class LayerCache:
 
 
 class DecoderCache:
-    """The state of a search: the caches of every decoder layer, and the positions that each hypothesis may attend to.
+    """The state of a search: the caches of every decoder layer, and the entries that each hypothesis may attend to.
 
-    The memory of the caches has a lane for each sentence. Callers number the unfinished sentences in their order, and
-    hypotheses likewise, as they are after `select`. When sentences leave the batch, those in the last lanes move into
-    the free ones. All others keep their lanes, because a move copies keys and values.
+    The memory of the caches has a lane for each sentence: an index of its dimension B. Callers number the unfinished
+    sentences in their order, and hypotheses likewise, as they are after `select`. When sentences leave the batch, those
+    in the last lanes move into the free ones, so that the unfinished ones are always the first n lanes. All others keep
+    their lanes, because a move copies keys and values.
 
     For example, the sentences a b c d e start in the lanes 0 to 4, and b leaves:
 
@@ -158,13 +173,13 @@ class DecoderCache:
         source_bias.masked_fill_(~cross_mask, -torch.inf)
         self._source_bias = source_bias.expand(-1, heads, -1, -1).contiguous()  # (B, H, 1, S), by lane
         self._branches = source_bias.new_empty(self.count * width, 0, width)  # (R, T, W), by hypothesis
-        # A hypothesis attends to its own entry of the newest position only.
+        # Of the newest position, a hypothesis attends to its own entry: 0 on the diagonal, -inf elsewhere.
         self._newest = source_bias.new_full((width, width), -torch.inf).fill_diagonal_(0.0)
 
     def begin_step(self) -> StepBiases:
         """Advance by one position and return the biases of this step."""
         self.length += 1
-        cross = self._source_bias[: self.count].flatten(0, 1)
+        cross = self._source_bias[: self.count]
         if self.width == 1:
             # One hypothesis of each sentence may attend to all its earlier positions.
             return StepBiases(decoder=None, cross=cross)
@@ -175,10 +190,10 @@ class DecoderCache:
         if self.length == 1:
             # All hypotheses of a sentence are equal.
             return StepBiases(decoder=None, cross=cross)
-        # All heads have the same bias.
+        # All heads have the same bias. It is copied here once, and not in each layer.
         branches = self._branches.view(self.count, 1, self.width, -1)  # (n, 1, W, T * W)
         branches = self.to_lanes(branches).expand(-1, self._heads, -1, -1)
-        return StepBiases(decoder=branches.flatten(0, 1), cross=cross)
+        return StepBiases(decoder=branches.contiguous(), cross=cross)
 
     def to_lanes(self, x: Tensor) -> Tensor:
         """Return `x` (n, ...) in the order of the lanes, for `x` in the caller's order of sentences."""
@@ -190,18 +205,21 @@ class DecoderCache:
 
     def select(self, rows: Tensor) -> None:
         """Replace hypothesis i by hypothesis `rows[i]`, for `rows` (R',) int64; see `SearchState.select`."""
+        # A hypothesis takes over the branch of the one that it continues.
         if self.width > 1:
             self._branches = self._branches.index_select(0, rows)
+        # Sentences without rows have ended: free their lanes.
         if len(rows) < self.count * self.width:
             self._remove_others(rows[:: self.width] // self.width)
 
     def _remove_others(self, sentences: Tensor) -> None:
         """Keep only `sentences` (n',) int64, ascending; they fill the first n' lanes."""
+        # 1. The lane of each sentence that stays.
         count = len(sentences)
         lane_numbers = torch.arange(self.count, device=sentences.device)
-        lanes = self.to_sentences(lane_numbers)[sentences]  # (n',), of each sentence that stays
+        lanes = self.to_sentences(lane_numbers)[sentences]  # (n',)
 
-        # Sentences in lanes from n' on move to the free lanes below.
+        # 2. Move those in lanes from n' on to the free lanes below.
         outside = lanes >= count
         is_free = torch.ones(count, dtype=torch.bool, device=lanes.device)
         is_free.index_fill_(0, lanes[~outside], False)
@@ -213,8 +231,8 @@ class DecoderCache:
                 layer.move(old, new)
             lanes = lanes.masked_scatter(outside, new)
 
+        # 3. Keep the lane of each sentence, and the inverse permutation.
         self.count = count
         self._lane_of_sentence = lanes
-        # The inverse permutation.
         self._sentence_in_lane = torch.empty_like(lanes)
         self._sentence_in_lane[lanes] = torch.arange(count, device=lanes.device)
