@@ -12,7 +12,7 @@ passes:
 R rows, L positions of a row, N = R · L positions, V target vocabulary, D model width
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -31,7 +31,7 @@ class Losses(NamedTuple):
     """The loss of a batch."""
 
     objective: Tensor  # () with smoothing and R-Drop, summed over real target tokens
-    of_tokens: Tensor  # (N,) or (R, L) float32, detached: -log p(label) in nats without smoothing, 0 at PAD
+    of_tokens: Tensor  # float32, detached: -log p(label) in nats without smoothing, 0 at PAD; (R, L) of a batch
 
 
 HeadLoss = Callable[[Tensor, Tensor, Tensor, float], Losses]
@@ -49,19 +49,16 @@ def head_loss(states: Tensor, head: Tensor, labels: Tensor, smoothing: float) ->
         labels: (N,) int64 ids, PAD where there is no token.
         smoothing: ε.
     """
-    objective = states.new_zeros((), dtype=_exact_type(states))
-    token_losses = []
-    parts = zip(torch.split(states, POSITIONS_AT_ONCE), torch.split(labels, POSITIONS_AT_ONCE), strict=True)
-    for part_states, part_labels in parts:
-        losses = label_smoothed_loss(F.linear(part_states, head), part_labels, smoothing)
-        objective = objective + losses.objective
-        token_losses.append(losses.of_tokens)
-    return Losses(objective, torch.cat(token_losses))
+    losses = []
+    for part_states, part_labels in _parts(states, labels):
+        losses.append(label_smoothed_loss(F.linear(part_states, head), part_labels, smoothing))
+    return _sum_of_parts(losses)
 
 
 def label_smoothed_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Losses:
     """Return the loss of `logits` (N, V) against `labels` (N,), ignoring PAD; `smoothing` is ε."""
     logits = logits.to(_exact_type(logits))
+    # The gradient follows the smoothed loss; reports show the loss without smoothing.
     objective = F.cross_entropy(logits, labels, ignore_index=PAD, label_smoothing=smoothing, reduction="sum")
     with torch.no_grad():
         of_tokens = F.cross_entropy(logits, labels, ignore_index=PAD, reduction="none")
@@ -71,31 +68,19 @@ def label_smoothed_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Los
 def r_drop_loss(states: Tensor, head: Tensor, labels: Tensor, smoothing: float, weight: float) -> Losses:
     """Return the loss of two passes over N positions; `of_tokens` (N,) is the mean of the two.
 
-    Args:
-        states: (2N, D) decoder states of the first pass, then of the second.
-        head: (V, D) weight of the output head.
-        labels: (N,) int64 ids, PAD where there is no token.
-        smoothing: ε.
-        weight: α, the weight of the divergence.
+    `states` (2N, D) are those of the first pass, then of the second; `weight` is α; the others are as in `head_loss`.
     """
+    losses = []
     first_states, second_states = states.chunk(2)
-    objective = states.new_zeros((), dtype=_exact_type(states))
-    token_losses = []
-    parts = zip(
-        torch.split(first_states, POSITIONS_AT_ONCE),
-        torch.split(second_states, POSITIONS_AT_ONCE),
-        torch.split(labels, POSITIONS_AT_ONCE),
-        strict=True,
-    )
-    for part_first, part_second, part_labels in parts:
+    for part_first, part_second, part_labels in _parts(first_states, second_states, labels):
         first_log_p = log_probabilities(F.linear(part_first, head))
         second_log_p = log_probabilities(F.linear(part_second, head))
-        first = _smoothed_loss(first_log_p, part_labels, smoothing)
-        second = _smoothed_loss(second_log_p, part_labels, smoothing)
+        first = _loss_of_log_probabilities(first_log_p, part_labels, smoothing)
+        second = _loss_of_log_probabilities(second_log_p, part_labels, smoothing)
         divergence = symmetric_divergence(first_log_p, second_log_p, part_labels)
-        objective = objective + 0.5 * (first.objective + second.objective + weight * divergence)
-        token_losses.append(0.5 * (first.of_tokens + second.of_tokens))
-    return Losses(objective, torch.cat(token_losses))
+        objective = 0.5 * (first.objective + second.objective + weight * divergence)
+        losses.append(Losses(objective, 0.5 * (first.of_tokens + second.of_tokens)))
+    return _sum_of_parts(losses)
 
 
 def log_probabilities(logits: Tensor) -> Tensor:
@@ -103,8 +88,8 @@ def log_probabilities(logits: Tensor) -> Tensor:
     return torch.log_softmax(logits, dim=-1, dtype=_exact_type(logits))
 
 
-def _smoothed_loss(log_p: Tensor, labels: Tensor, smoothing: float) -> Losses:
-    """Return the loss of log-probabilities (N, V) against labels (N,)."""
+def _loss_of_log_probabilities(log_p: Tensor, labels: Tensor, smoothing: float) -> Losses:
+    """Return the same as `label_smoothed_loss`, from the log-probabilities (N, V) that the divergence needs too."""
     # -log p(label), and nothing at PAD.
     of_tokens = F.nll_loss(log_p, labels, ignore_index=PAD, reduction="none")
     objective = of_tokens.sum() * (1.0 - smoothing)
@@ -125,6 +110,20 @@ def symmetric_divergence(first_log_p: Tensor, second_log_p: Tensor, labels: Tens
     return of_tokens.masked_fill(labels == PAD, 0.0).sum()
 
 
+def _parts(*tensors: Tensor) -> Iterable[tuple[Tensor, ...]]:
+    """Return parts of `tensors` (N, ...) with few enough positions for their logits to be computed at once."""
+    splits = [torch.split(tensor, POSITIONS_AT_ONCE) for tensor in tensors]
+    return zip(*splits, strict=True)
+
+
+def _sum_of_parts(losses: Sequence[Losses]) -> Losses:
+    """Return the loss of all positions from those of their parts."""
+    objective = losses[0].objective
+    for part in losses[1:]:
+        objective = objective + part.objective
+    return Losses(objective, torch.cat([part.of_tokens for part in losses]))
+
+
 def _exact_type(x: Tensor) -> torch.dtype:
     """Return the type in which losses of `x` are computed: float32, or float64 for float64."""
     return torch.promote_types(x.dtype, torch.float32)
@@ -142,8 +141,9 @@ class TeacherForcing:
 
     def __call__(self, batch: Batch) -> Losses:
         """Return the loss of `batch`, which is on the device of the model; `of_tokens` is (R, L)."""
-        labels = batch.labels.flatten()
+        labels = batch.labels.flatten()  # (N,)
         head = self.model.head_weight
+        # R-Drop compares two dropouts: without dropout there is nothing to compare.
         if self.r_drop > 0.0 and self.model.training:
             # Two passes with different dropout are one pass over every row twice.
             doubled = replace(batch, fields=torch.cat((batch.fields, batch.fields), dim=1))
