@@ -188,11 +188,11 @@ def one_update(request: pytest.FixtureRequest) -> OneUpdate:
     before = copied_weights(model)
     gradients = {name: torch.randn_like(weight) for name, weight in before.items()}
 
-    def updated(others: dict[str, torch.optim.Optimizer]) -> dict[str, Tensor]:
+    def updated(extra: dict[str, torch.optim.Optimizer]) -> dict[str, Tensor]:
         model.load_state_dict(before)
         for name, weight in model.named_parameters():
             weight.grad = gradients[name].clone()
-        ModelOptimizer(model, OptimizerSettings(), others).update(0.5, torch.tensor(1.0), FINITE)
+        ModelOptimizer(model, OptimizerSettings(), extra).update(0.5, torch.tensor(1.0), FINITE)
         return copied_weights(model)
 
     return OneUpdate(

@@ -1,5 +1,18 @@
 """The immutable `Batch`: rows of several sentence pairs, as one tensor of fixed shape.
 
+A row of 8 positions with two pairs, the source a b with the target A, and the source c with the target C D:
+
+    source            a    b    EOS  c    EOS  PAD  PAD  PAD
+    source_sentence   1    1    1    2    2    0    0    0
+    source_position   0    1    2    0    1    0    0    0
+
+    target_input      SOS  A    SOS  C    D    PAD  PAD  PAD
+    labels            A    EOS  C    D    EOS  PAD  PAD  PAD
+    target_sentence   1    1    2    2    2    0    0    0
+    target_position   0    1    0    1    2    0    0    0
+
+The two sides need not have their sentences at the same positions: only their numbers agree.
+
 R rows, L positions of a row on either side, N sentence pairs of the batch
 """
 
@@ -104,7 +117,7 @@ class Batch:
         return sums
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the tensors as an array: torch's way would leave them in memory shared with the other process."""
+        """Let a process that makes batches send one as arrays: torch would leave it in memory that both share."""
         fields = self.fields.numpy().astype(np.int32)  # half of the bytes to send
         arguments = (fields, self.pairs, self.pair_counts, self.source_lengths, self.target_lengths)
         return _batch_of_arrays, arguments
@@ -154,11 +167,12 @@ def collate(
     """
     source_lengths = source_lengths.astype(np.int64)
     target_lengths = target_lengths.astype(np.int64)
-    source, _, source_sentence, source_position = _rows_of(source_ids, source_lengths, pair_counts, row_length)
-    labels, target_input, target_sentence, target_position = _rows_of(
+    # A source has no SOS.
+    source, _, source_sentence, source_position = _rows_of_side(source_ids, source_lengths, pair_counts, row_length)
+    labels, target_input, target_sentence, target_position = _rows_of_side(
         target_ids, target_lengths, pair_counts, row_length
     )
-    # In the order of the properties of `Batch`.
+    # All seven, in the order of the properties of `Batch`.
     fields = np.stack(
         [source, target_input, labels, source_sentence, target_sentence, source_position, target_position]
     )
@@ -171,23 +185,20 @@ def collate(
     )
 
 
-def _rows_of(ids: Ids, lengths: Numbers, pair_counts: Numbers, row_length: int) -> tuple[Numbers, ...]:
+def _rows_of_side(ids: Ids, lengths: Numbers, pair_counts: Numbers, row_length: int) -> tuple[Numbers, ...]:
     """Return four row tensors (R, L) of one side: ids with EOS, ids with SOS, sentence numbers, positions.
 
-    Args:
-        ids: ids of N sentences, one after the other, without special tokens.
-        lengths: (N,) tokens of each sentence, with EOS or SOS; M in all.
-        pair_counts: (R,) number of sentences in each row.
-        row_length: L.
+    The arguments are those of `collate`. All M tokens of the side are placed at once, without a loop over sentences.
     """
-    # 1. The number of each sentence in its row, and its offset: the first of a row begins at position 0.
+    # 1. Of each sentence: its row, its number in the row, and its offset from the beginning of the row.
     begins = np.cumsum(lengths) - lengths  # (N,) in the sequence of all tokens
-    first = np.cumsum(pair_counts) - pair_counts  # (R,)
-    row = np.repeat(np.arange(len(pair_counts)), pair_counts)  # (N,) of each sentence
-    number = np.arange(1, len(lengths) + 1) - first[row]  # (N,) from 1
-    offset = begins - begins[first[row]]  # (N,)
+    first_of_row = np.cumsum(pair_counts) - pair_counts  # (R,) index of a sentence
+    row = np.repeat(np.arange(len(pair_counts)), pair_counts)  # (N,)
+    first = first_of_row[row]  # (N,)
+    number = np.arange(1, len(lengths) + 1) - first  # (N,) from 1
+    offset = begins - begins[first]  # (N,)
 
-    # 2. The position of each token in its sentence, and its cell in the flat (R · L,) row tensor.
+    # 2. Of each token: its position in its sentence, and its cell in the flat (R · L,) row tensor.
     position = np.arange(int(lengths.sum())) - np.repeat(begins, lengths)  # (M,)
     cells = np.repeat(row * row_length + offset, lengths) + position  # (M,)
 
@@ -197,9 +208,10 @@ def _rows_of(ids: Ids, lengths: Numbers, pair_counts: Numbers, row_length: int) 
     with_sos = np.full(len(cells), SOS, np.int64)
     with_sos[position > 0] = ids
 
-    # 4. All in their cells, and 0 elsewhere.
+    # 4. Each token goes to its cell; cells without one stay 0, which is PAD.
+    numbers = np.repeat(number, lengths)  # (M,)
     row_tensors = np.zeros((4, len(pair_counts), row_length), np.int64)
-    for row_tensor, values in zip(row_tensors, (with_eos, with_sos, np.repeat(number, lengths), position), strict=True):
+    for row_tensor, values in zip(row_tensors, (with_eos, with_sos, numbers, position), strict=True):
         row_tensor.reshape(-1)[cells] = values
     return tuple(row_tensors)
 

@@ -9,7 +9,7 @@ from translator.core import SOS
 FIRST_PRODUCED: Final = SOS + 1  # the lowest id that a search produces; PAD, UNK and SOS lie below it
 
 Rows = Sequence[Sequence[int]]
-"""The ids of several sentences."""
+"""The ids of several sentences; unlike a row of a batch, each holds one."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,12 @@
 """The training loop: updates, validations and saves, until a limit is reached.
 
+After each update, one of these happens:
+
+    a limit is reached              validate, unless that was the last thing done; save; the training is over
+    a validation is due             validate, which also saves
+    only a checkpoint is due        save
+    a stop is requested             leave before the next update; the caller saves
+
 A run on several ranks has one loop on each. All make the same decisions, because all numbers that decide are the same
 on all: the ranks exchange a `Tick` before each update.
 """
@@ -56,7 +63,10 @@ def one_process(tick: Tick) -> Tick:
 
 
 class Clock:
-    """Counts the time of a training, the same on all ranks, and tells whether any of them has to stop."""
+    """Counts the time of a training, the same on all ranks, and tells whether any of them has to stop.
+
+    Time counts when it ticks. `train` lets it tick before each update; a run may do so in a validation or a save.
+    """
 
     def __init__(
         self,
@@ -103,7 +113,10 @@ def stopping(progress: Progress, limits: Limits) -> str | None:
 
 
 def validation_is_due(progress: Progress, limits: Limits, intervals: Intervals) -> bool:
-    """Return whether this step has to be validated and is not yet, perhaps because of a stop."""
+    """Return whether this step has to be validated and is not yet; a stop may have come between.
+
+    That is so at each multiple of `validate_every`, and at the end of the training.
+    """
     if intervals.validate_every is None or progress.step <= progress.validated_step:
         return False
     return progress.step % intervals.validate_every == 0 or stopping(progress, limits) is not None
@@ -118,16 +131,10 @@ def train(
     surroundings: Surroundings,
     clock: Clock | None = None,
 ) -> str | None:
-    """Train from `progress` on; return the limit that ended it, or None after a request to stop, which saves nothing.
+    """Train from `progress` on, and advance it; return the limit that ended the training.
 
-    Args:
-        learner: makes the updates.
-        batches: those of each update, endlessly, from the place of `progress` on.
-        progress: is advanced.
-        limits: what ends the training.
-        intervals: when to validate and to save.
-        surroundings: what a run does around its updates.
-        clock: counts the time; by default that of one process.
+    Return None after a request to stop; to save is then left to the caller. `batches` has those of each update,
+    endlessly, and begins where `progress` stands. By default, the clock is that of one process.
     """
     clock = clock or Clock(progress)
     while True:

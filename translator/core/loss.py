@@ -12,7 +12,7 @@ passes:
 R rows, L positions of a row, N = R · L positions, V target vocabulary, D model width
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -89,7 +89,7 @@ def log_probabilities(logits: Tensor) -> Tensor:
 
 
 def _loss_of_log_probabilities(log_p: Tensor, labels: Tensor, smoothing: float) -> Losses:
-    """Return the same as `label_smoothed_loss`, from the log-probabilities (N, V) that the divergence needs too."""
+    """Return what `label_smoothed_loss` does, up to rounding, from the log-probabilities (N, V) of the divergence."""
     # -log p(label), and nothing at PAD.
     of_tokens = F.nll_loss(log_p, labels, ignore_index=PAD, reduction="none")
     objective = of_tokens.sum() * (1.0 - smoothing)
@@ -110,10 +110,10 @@ def symmetric_divergence(first_log_p: Tensor, second_log_p: Tensor, labels: Tens
     return of_tokens.masked_fill(labels == PAD, 0.0).sum()
 
 
-def _parts(*tensors: Tensor) -> Iterable[tuple[Tensor, ...]]:
+def _parts(*tensors: Tensor) -> list[tuple[Tensor, ...]]:
     """Return parts of `tensors` (N, ...) with few enough positions for their logits to be computed at once."""
     splits = [torch.split(tensor, POSITIONS_AT_ONCE) for tensor in tensors]
-    return zip(*splits, strict=True)
+    return list(zip(*splits, strict=True))
 
 
 def _sum_of_parts(losses: Sequence[Losses]) -> Losses:

@@ -3,15 +3,15 @@
 A row of a batch holds several sentences, numbered from 1; PAD has the number 0 (`translator.core.batch`). A token
 attends to its own sentence only:
 
-    encoder   (R, 1, S, S)   source positions of the same sentence
-    decoder   (R, 1, T, T)   target positions of the same sentence, up to the query's position
-    cross     (R, 1, T, S)   source positions of the sentence with the same number
+    mask      shape          a token attends to                                     PAD attends to
+    encoder   (R, 1, S, S)   source positions of its sentence                       PAD
+    decoder   (R, 1, T, T)   target positions of its sentence, up to its own        PAD, up to its own position
+    cross     (R, 1, T, S)   source positions of the sentence with its number       the whole source
 
 A search has one sentence per row: the numbers are 1 at tokens and 0 at PAD.
 
-Every query may attend to at least one position, so that no softmax is over nothing: PAD attends to PAD. A full source
-row has no PAD, so PAD in the target attends to the whole source. The states at PAD are meaningless, and no loss depends
-on them.
+PAD attends to something, so that no softmax is over nothing; in the target, to the whole source, because a full source
+row has no PAD. The states at PAD are meaningless, and no loss depends on them.
 
 R rows, S source positions, T target positions, L either
 """
@@ -59,7 +59,7 @@ class MaskGenerator:
 
     def cross(self, target_sentence: Tensor, source_sentence: Tensor) -> Tensor:
         """Return (R, 1, T, S): True from a target sentence (R, T) to the source sentence (R, S) of the same number."""
-        # PAD has the number 0, but a full source row has no PAD: let it attend to everything.
+        # A full source row has no PAD that PAD in the target could attend to: let it attend to everything.
         is_padding = (target_sentence == 0)[:, None, :, None]
         return self.same_sentence(target_sentence, source_sentence) | is_padding
 

@@ -97,25 +97,25 @@ class ModelOptimizer:
         self,
         model: nn.Module,
         settings: OptimizerSettings,
-        others: Mapping[str, torch.optim.Optimizer] | None = None,
+        extra: Mapping[str, torch.optim.Optimizer] | None = None,
     ) -> None:
         """Take the weights of `model`.
 
-        `others` are optimizers by name, such as that of `speed/muon.py`, which update the weights that they have. Like
+        `extra` are optimizers by name, such as that of `speed/muon.py`, which update the weights that they have. Like
         AdamW of torch, they read their attributes `grad_scale` and `found_inf` in each step.
         """
         self._clip = settings.clip
-        others = others or {}
+        extra = extra or {}
 
         # AdamW updates the weights that no other optimizer has.
-        weights_of_others: set[nn.Parameter] = set()
-        for optimizer in others.values():
+        weights_of_extra: set[nn.Parameter] = set()
+        for optimizer in extra.values():
             for group in optimizer.param_groups:
-                weights_of_others.update(group["params"])
+                weights_of_extra.update(group["params"])
         matrices: list[nn.Parameter] = []
         vectors: list[nn.Parameter] = []
         for weight in model.parameters():
-            if weight not in weights_of_others:
+            if weight not in weights_of_extra:
                 (matrices if weight.dim() >= 2 else vectors).append(weight)
 
         # A checkpoint numbers the weights of an optimizer in the order of its groups.
@@ -128,7 +128,7 @@ class ModelOptimizer:
             weight_decay=settings.weight_decay,
             fused=True,
         )
-        self._optimizers: dict[str, Any] = {"optimizer": adamw, **others}
+        self._optimizers: dict[str, Any] = {"optimizer": adamw, **extra}
 
     @property
     def scale(self) -> Tensor | float:

@@ -43,10 +43,6 @@ class RowPlan:
         """Return (`end` - `begin`,): the number of pairs in each of these rows."""
         return np.diff(self.starts[begin : end + 1])
 
-    def __iter__(self) -> Iterator[Numbers]:
-        for row in range(len(self)):
-            yield self.pairs_of(row, row + 1)
-
 
 def plan_rows(
     source_lengths: NDArray[np.integer[Any]],
@@ -83,6 +79,7 @@ def _first_fit(
     row_pairs: list[list[int]] = []
 
     def closed(row: int) -> list[int]:
+        """Return the pairs of an open row, which is open no longer."""
         del source_room[row]
         del target_room[row]
         return row_pairs.pop(row)
@@ -109,4 +106,6 @@ def _first_fit(
         target_room[row] -= target
         if source_room[row] == 0 or target_room[row] == 0:
             yield closed(row)
+
+    # The rows that are still open at the end are the last of the epoch, and less full than the others.
     yield from row_pairs

@@ -1,10 +1,23 @@
 """Search: the W most likely hypotheses of each sentence grow together, a token at a time; with W = 1 it is greedy.
 
+Each step ranks the 2 W best extensions of a beam: a hypothesis and its next token. A back-pointer is the rank, one step
+earlier, of the extension that this one continues. So a hypothesis is a path, followed from its end. With W = 2:
+
+    rank   step 1   step 2      step 3
+    0      the      cat  ← 0    EOS   ← 0      the cat: finished
+    1      a        EOS  ← 1    barks ← 2      the dog barks
+    2      one      dog  ← 0    runs  ← 0
+    3      EOS      EOS  ← 0    EOS   ← 2
+
+Of the first W, those that end in EOS are finished: "a" at step 2, "the cat" at step 3. The first W without EOS are the
+next beam: "the" and "a", then "the cat" and "the dog". With 2 W extensions there are always W without EOS, because each
+hypothesis has one extension by EOS.
+
 A search uses a model through `SearchModel`, which a `Transformer` is; so several models may search as one, and other
 rooms may forbid tokens or choose them at random.
 
 B sentences, n of them unfinished, W beam width, R = n * W rows, S source length, V vocabulary,
-C continuations of a row, L steps, E endings (hypotheses that ended or were cut off), N returned hypotheses
+C next tokens of a row, L steps, E endings (hypotheses that ended or were cut off), N returned hypotheses
 """
 
 import math
@@ -116,15 +129,15 @@ def reads_ends(length: int, device: torch.device) -> bool:
 
 
 class Extensions(NamedTuple):
-    """The 2 W best continuations of each beam, best first, with back-pointers."""
+    """The 2 W best extensions of each beam, best first."""
 
     scores: Tensor  # (n, 2 W) summed log-probabilities, -inf where there is no hypothesis
-    parents: Tensor  # (n, 2 W) int64, indices of the hypotheses that they extend, 0 to W - 1
+    parents: Tensor  # (n, 2 W) int64, places in the beam of the hypotheses that they extend, 0 to W - 1
     tokens: Tensor  # (n, 2 W) int64
 
 
 class BeamStep(NamedTuple):
-    """What one step has added to the beams of the unfinished sentences."""
+    """What one step has added to the beams of the unfinished sentences: a column of the picture above, of each."""
 
     sentences: Tensor  # (n,) int64 indices
     back_pointers: Tensor  # (n, 2 W) int64, ranks among the 2 W extensions of the previous step
@@ -188,7 +201,8 @@ def beam_search(
             row_sentences = sentences.repeat_interleave(width)  # (R,)
             forbidden = constraints.forbidden(produced.flatten(0, 1), row_sentences, logits.size(1))
 
-        # 2. Extend every beam by its 2 W best tokens, and record them with back-pointers.
+        # 2. Find the 2 W best extensions of every beam, and record them with back-pointers: a parent is a place in the
+        # beam, and `ranks` has the rank that each hypothesis of the beam had among the extensions before.
         extensions = best_extensions(scores, logits, forbidden, top_k)
         back_pointers = ranks.gather(1, extensions.parents)
         steps.append(BeamStep(sentences, back_pointers, extensions.tokens, extensions.scores))
@@ -209,7 +223,8 @@ def beam_search(
             produced = produced.gather(1, parents.unsqueeze(2).expand_as(produced))
             produced = torch.cat((produced, tokens.unsqueeze(2)), dim=2)
 
-        # 5. Find the sentences that go on: undecided, below the length limit, with a hypothesis in the beam.
+        # 5. Find the sentences that go on: undecided, below the length limit, with a hypothesis in the beam. A sentence
+        # is decided when enough hypotheses are finished and the likeliest of all is one of them.
         best_unfinished = scores[:, 0]  # (n,)
         is_undecided = (finished_count < enough_finished) | (best_unfinished > best_finished)
         goes_on = is_undecided & (limits[sentences] > length) & (best_unfinished > -math.inf)  # (n,)
@@ -248,8 +263,9 @@ def best_extensions(scores: Tensor, logits: Tensor, forbidden: Tensor | None, to
     width = scores.size(1)
     logits = logits.float()
 
-    # 1. The best continuations of each hypothesis: the best extensions of a beam have at most 2 W of one.
+    # 1. The best next tokens of each hypothesis: the best extensions of a beam have at most 2 W of one.
     if forbidden is None:
+        # PAD, UNK and SOS are the lowest ids.
         producible = logits[:, FIRST_PRODUCED:]  # a view: no copy of size V
         tokens = top_k(producible, 2 * width).indices + FIRST_PRODUCED  # (R, C)
         log_probabilities = log_probabilities_of(tokens, logits)  # (R, C) over the whole vocabulary

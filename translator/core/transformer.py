@@ -135,11 +135,17 @@ class DecoderStack(nn.Module):
         return DecoderCache(layers, cross_mask, heads, width, memory.dtype)
 
     def step(self, x: Tensor, cache: DecoderCache) -> Tensor:
-        """Return the states (n, w, D) of the newest positions `x` (n, w, D); add their keys and values to `cache`."""
+        """Return the states (n, w, D) of the newest positions `x` (n, w, D); add their keys and values to `cache`.
+
+        The w hypotheses of a sentence stand where `forward` has the positions of a row: both are the queries that share
+        its keys and values. Here all are at one position.
+        """
+        # All hypotheses are at the newest position.
         rotation = None
         if self.rotary is not None:
             position = torch.full((1, 1), cache.length, device=x.device)
             rotation = self.rotary(position)
+
         # The layers compute in the order of the cache's lanes, so that its memory is read in place.
         biases = cache.begin_step()
         x = cache.to_lanes(x)
@@ -207,6 +213,7 @@ class Transformer(nn.Module):
 
     def _states_of_pairs(self, source: Tensor, target_input: Tensor) -> Tensor:
         """Return the decoder's states (R, T, D); arguments as in `forward`."""
+        # A row of one sentence is a row whose only sentence has the number 1; compare `states`.
         masks = self.masks(one_sentence_a_row(source), one_sentence_a_row(target_input))
         memory = self.encode(source, _positions(source), masks.encoder)
         return self.decode(target_input, _positions(target_input), memory, masks)
@@ -299,10 +306,14 @@ class Transformer(nn.Module):
         shares_sos = cache.length == 0 and cache.width > 1
         if shares_sos:
             tokens = tokens[:: cache.width]
+
+        # The newest token of each hypothesis, by sentence.
         position = torch.full((1, 1), cache.length, device=tokens.device)
         x = self.target_embedding(tokens.unsqueeze(1), position)  # (n * w, 1, D)
         x = x.view(cache.count, -1, x.size(2))  # (n, w, D)
-        states = self.decoder.step(x, cache).flatten(0, 1)
+        states = self.decoder.step(x, cache).flatten(0, 1)  # (n * w, D)
+
+        # What one SOS predicts, all predict.
         logits = self.project(states)
         if shares_sos:
             logits = logits.repeat_interleave(cache.width, dim=0)

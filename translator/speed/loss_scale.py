@@ -23,9 +23,9 @@ class ScaledOptimizer(ModelOptimizer):
         self,
         model: nn.Module,
         settings: OptimizerSettings,
-        others: Mapping[str, torch.optim.Optimizer] | None = None,
+        extra: Mapping[str, torch.optim.Optimizer] | None = None,
     ) -> None:
-        super().__init__(model, settings, others)
+        super().__init__(model, settings, extra)
         device = next(model.parameters()).device
         self._factor = torch.full((), FIRST_FACTOR, device=device)
         self._since_change = torch.zeros((), dtype=torch.int32, device=device)  # finite updates since it last changed

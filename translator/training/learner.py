@@ -72,11 +72,11 @@ def build_model(config: Config, vocabularies: tuple[int, int], device: torch.dev
 def _optimizer_of(model: Transformer, config: Config, choices: Choices) -> ModelOptimizer:
     """Return AdamW for all weights, or Muon for the matrices of layers; in fp16, with a loss scale."""
     settings = config.training
-    others: dict[str, torch.optim.Optimizer] = {}
+    extra: dict[str, torch.optim.Optimizer] = {}
     if settings.optimizer == "muon":
-        others["muon"] = muon_of(model, settings.weight_decay)
+        extra["muon"] = muon_of(model, settings.weight_decay)
     kind = ScaledOptimizer if choices.precision == "fp16" else ModelOptimizer
-    return kind(model, settings.optimizer_settings, others)
+    return kind(model, settings.optimizer_settings, extra)
 
 
 def _gradients_of(model: Transformer, device: torch.device, distributed: Distributed, config: Config) -> Gradients:
