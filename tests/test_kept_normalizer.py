@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.small_checkpoints import change_state
 from tests.support.tiny_runs import run
-from translator.checkpoint.state import steps_saved
 from translator.corpus.normalizer import CURRENT_RULES, NORMALIZER_VERSION
 from translator.corpus.normalizer_file import normalizer_for, read_rules
 from translator.corpus.normalizer_rules import NormalizerRules, Rewriting, Row, Work
@@ -155,29 +153,6 @@ def test_a_damaged_file_of_rules_gives_one_message(copy: RunFolder) -> None:
 def test_rules_of_another_run_are_refused(copy: RunFolder) -> None:
     copy.normalizer_file.write_text(mended().to_json(), encoding="utf-8")
     with pytest.raises(CheckpointError, match="the rules of the normalizer are not those"):
-        Translator.load(copy.path)
-
-
-def make_older(run_folder: RunFolder, version: int) -> None:
-    """Make a run as an earlier version wrote it: without a file of rules, with their version in the checkpoints."""
-
-    def change(values: dict[str, Any]) -> None:
-        values["state"] |= {"normalizer": "", "normalizer_version": version}
-
-    run_folder.normalizer_file.unlink()
-    for step in steps_saved(run_folder.checkpoints_folder):
-        change_state(run_folder.checkpoints_folder / f"step-{step:06d}", change)
-
-
-def test_an_older_run_of_the_current_version_gets_the_current_rules(copy: RunFolder) -> None:
-    make_older(copy, NORMALIZER_VERSION)
-    assert Translator.load(copy.path).normalizer.rules == CURRENT_RULES
-
-
-def test_an_older_run_of_another_version_is_refused(copy: RunFolder) -> None:
-    make_older(copy, NORMALIZER_VERSION - 1)
-    message = f"normalizer version {NORMALIZER_VERSION - 1}, but this version of translator has {NORMALIZER_VERSION}"
-    with pytest.raises(CheckpointError, match=message):
         Translator.load(copy.path)
 
 

@@ -11,7 +11,7 @@ from tests.support.small_checkpoints import save, small_model
 from tests.support.untrained import untrained_run
 from translator.checkpoint.averaging import average_checkpoints, average_run
 from translator.checkpoint.files import load_checkpoint, load_model
-from translator.checkpoint.recovery import newest_whole
+from translator.checkpoint.retention import newest_whole
 from translator.checkpoint.state import find_checkpoint, pin_checkpoint, steps_saved
 from translator.errors import CheckpointError, InputError, RunError
 from translator.run.locks import hold_folder
@@ -70,7 +70,7 @@ def test_training_never_continues_from_an_average(tmp_path: Path) -> None:
     average_checkpoints(tmp_path, 2, "last")
     newest = newest_whole(tmp_path)
     assert newest is not None
-    assert newest.path.name == "step-000002"
+    assert newest.state.name == "step-000002"
 
 
 def test_averaging_uses_moving_averages_where_they_exist(tmp_path: Path) -> None:

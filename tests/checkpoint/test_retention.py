@@ -1,4 +1,4 @@
-"""Retention: the newest, the best and the linked checkpoints stay, and always one that is intact."""
+"""The newest intact checkpoint is used, damaged ones are set aside, and the newest, best and linked ones stay."""
 
 from pathlib import Path
 
@@ -7,20 +7,88 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.small_checkpoints import HARMS, damage, named, save, small_state
-from translator.checkpoint.files import load_checkpoint
-from translator.checkpoint.retention import mark_best, remove_old_checkpoints
-from translator.checkpoint.state import step_folder, steps_saved
+from translator.checkpoint.retention import go_back_to, mark_best, newest_whole, remove_old_checkpoints
+from translator.checkpoint.state import CheckpointState, find_checkpoint, step_folder, steps_saved
+from translator.errors import CheckpointError
+
+FILES = ("model.safetensors", "optimizer.safetensors", "state.json")
 
 
+def restore(folder: Path, *, lower_is_better: bool = False) -> int:
+    """Set damaged checkpoints aside, as a resumed run does; return the step of the newest intact one."""
+    newest = newest_whole(folder)
+    assert newest is not None
+    go_back_to(folder, newest.state.step, lower_is_better=lower_is_better)
+    return newest.state.step
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+@pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("harm", HARMS)
-def test_last_intact_checkpoint_is_never_deleted(tmp_path: Path, harm: str) -> None:
-    for step in (1, 2, 3, 4, 5):
+def test_last_intact_checkpoint_is_used(tmp_path: Path, name: str, harm: str, caplog: pytest.LogCaptureFixture) -> None:
+    for step in (1, 2, 3):
+        save(tmp_path, step, score=float(step))
+    damage(tmp_path, 3, harm, name)
+    damaged_contents = contents(tmp_path / "step-000003")
+
+    assert restore(tmp_path) == 2
+    assert steps_saved(tmp_path) == [1, 2]
+    assert named(tmp_path, "last") == "step-000002"
+    assert named(tmp_path, "best") == "step-000002"
+
+    # The damaged checkpoint is renamed as it is, and a warning tells what is wrong.
+    (aside,) = tmp_path.glob(".damaged-step-000003.*")
+    assert contents(aside) == damaged_contents, "nothing is lost"
+    (warning,) = caplog.messages
+    assert f"step-000003/{name}" in warning
+    assert "an older one is used, that of step 2" in warning
+
+
+@pytest.mark.parametrize(("lower_is_better", "next_best"), [(False, 1), (True, 2)])
+def test_damaged_best_is_replaced_by_the_next_best(tmp_path: Path, lower_is_better: bool, next_best: int) -> None:
+    for step, score in ((1, 7.0), (2, 3.0), (3, 2.0 if lower_is_better else 9.0)):
+        save(tmp_path, step, score=score)
+    mark_best(tmp_path, 3)
+    damage(tmp_path, 3)
+    assert restore(tmp_path, lower_is_better=lower_is_better) == 2
+    assert named(tmp_path, "best") == f"step-{next_best:06d}"
+
+
+def test_a_checkpoint_that_is_damaged_again_is_set_aside_beside_the_first(tmp_path: Path) -> None:
+    assert newest_whole(tmp_path) is None
+    save(tmp_path, 1)
+    for _ in range(2):
+        save(tmp_path, 2)
+        damage(tmp_path, 2)
+        restore(tmp_path)
+    assert len(list(tmp_path.glob(".damaged-step-000002.*"))) == 2
+
+
+def test_if_all_checkpoints_are_damaged_each_is_named_and_kept(tmp_path: Path) -> None:
+    for step in (1, 2):
         save(tmp_path, step)
-    for step in (3, 4, 5):
-        damage(tmp_path, step, harm)
-    remove_old_checkpoints(tmp_path, keep=2)
-    assert 2 in steps_saved(tmp_path)
-    assert load_checkpoint(step_folder(tmp_path, 2)).state.step == 2
+    damage(tmp_path, 1, "empty")
+    damage(tmp_path, 2, "remove", "state.json")
+    with pytest.raises(CheckpointError, match=r"every checkpoint in .* is damaged") as caught:
+        newest_whole(tmp_path)
+    message = str(caught.value)
+    assert "step-000001/model.safetensors" in message
+    assert "step-000002/state.json" in message
+    assert f"from a copy; or delete {tmp_path} to train from the start" in message
+    assert steps_saved(tmp_path) == [1, 2]
+
+
+def test_best_falls_back_to_last_if_no_checkpoint_has_a_score(tmp_path: Path) -> None:
+    for step in (1, 2):
+        save(tmp_path, step)
+    mark_best(tmp_path, 2)
+    damage(tmp_path, 2)
+    assert restore(tmp_path) == 1
+    assert not (tmp_path / "best").is_symlink()
+    assert find_checkpoint(tmp_path, "best").resolve().name == "step-000001"
 
 
 @settings(max_examples=30, deadline=None)
@@ -30,7 +98,6 @@ def test_last_intact_checkpoint_is_never_deleted(tmp_path: Path, harm: str) -> N
     best=st.integers(1, 3),
     lower_is_better=st.booleans(),
     linked=st.integers(0, 7),
-    damaged=st.sets(st.integers(1, 8)),
 )
 def test_retention_keeps_newest_best_scored_and_linked_checkpoints(
     tmp_path_factory: pytest.TempPathFactory,
@@ -39,35 +106,30 @@ def test_retention_keeps_newest_best_scored_and_linked_checkpoints(
     best: int,
     lower_is_better: bool,
     linked: int,
-    damaged: set[int],
 ) -> None:
     """Compare with a plain restatement of the rule; the reading of states is patched, so that many cases run fast."""
-    # Folders for steps 1, 2, …, to one of which `best` links; the intact ones have a state.
+    # Folders for steps 1, 2, …, to one of which `best` links.
     folder = tmp_path_factory.mktemp("checkpoints")
     steps = range(1, len(scores) + 1)
-    states = {}
-    for step, score in zip(steps, scores, strict=True):
+    for step in steps:
         step_folder(folder, step).mkdir()
-        if step not in damaged:
-            states[step] = small_state(step, score=score)
     linked_step = linked % len(scores) + 1
     mark_best(folder, linked_step)
 
+    def read_state(path: Path) -> CheckpointState:
+        step = int(path.name.removeprefix("step-"))
+        return small_state(step, score=scores[step - 1])
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("translator.checkpoint.retention.intact_states", lambda _: states)
+        patch.setattr("translator.checkpoint.retention.read_state", read_state)
         remove_old_checkpoints(folder, newest, best, lower_is_better=lower_is_better)
 
     # Of equal scores, the earlier step is the better one.
     sign = 1 if lower_is_better else -1
     scored_steps = []
-    for step, state in states.items():
-        if state.score is not None:
-            scored_steps.append((sign * state.score, step))
+    for step, score in zip(steps, scores, strict=True):
+        if score is not None:
+            scored_steps.append((sign * score, step))
     best_steps = {step for _, step in sorted(scored_steps)[:best]}
-
-    # Damaged checkpoints behind the last intact one stay, until they are reported when the run resumes.
-    intact_steps = list(states)
-    unreported_steps = {step for step in steps if step > max(intact_steps, default=0)}
-
-    assert set(steps_saved(folder)) == {*intact_steps[-newest:], *best_steps, linked_step, *unreported_steps}
+    assert set(steps_saved(folder)) == {*steps[-newest:], *best_steps, linked_step}
     assert named(folder, "best") == f"step-{linked_step:06d}"

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from translator.checkpoint.state import find_checkpoint, verify_checkpoint
+from translator.checkpoint.files import load_checkpoint
+from translator.checkpoint.state import find_checkpoint
 from translator.cli import main
 
 Mount = Callable[[str], Path]
@@ -59,9 +60,8 @@ def test_disk_full_in_training_keeps_the_run_resumable(small_disk: Mount, tiny_r
 
     # The last checkpoint is whole.
     assert code == 2
-    assert "the disk is too full; the checkpoint needs" in message
-    assert "free some space there" in message
-    verify_checkpoint(find_checkpoint(disk / "run" / "checkpoints", "last"))
+    assert "the disk is full; free some space there" in message
+    load_checkpoint(find_checkpoint(disk / "run" / "checkpoints", "last"))
     assert not list((disk / "run" / "checkpoints").glob(".*")), "nothing half-written"
 
     # With more room, the run goes on.

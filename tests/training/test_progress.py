@@ -40,33 +40,6 @@ def test_a_validation_without_the_score_is_no_validation_without_gain() -> None:
     assert progress.validation_losses == []
 
 
-@pytest.mark.parametrize(
-    ("scores", "metric", "reason"),
-    [
-        ({"chrf": 5.0}, "chrf", None),
-        ({"chrf": 5.0}, "loss", "no validation pair has a loss: all are longer than batching.max_length"),
-        ({"loss": math.inf, "chrf": 5.0}, "loss", "the loss was not finite at any validation"),
-    ],
-)
-def test_the_reason_for_having_chosen_no_checkpoint(scores: dict[str, float], metric: str, reason: str | None) -> None:
-    progress = TrainingProgress(step=1)
-    progress.note_validation(scores, metric)
-    assert progress.without_choice(metric) == reason
-
-
-def test_without_validation_text_no_checkpoint_is_chosen() -> None:
-    reason = TrainingProgress(step=1).without_choice("chrf")
-    assert reason == "there is no validation text (corpus.split.validation)"
-
-
-def test_another_metric_starts_anew() -> None:
-    progress = TrainingProgress()
-    note_all(progress, "chrf", 10.0, 9.0)
-    assert note_all(progress, "bleu", 5.0) == [True]
-    assert progress.best_score == 5.0
-    assert progress.validations_without_gain == 0
-
-
 def test_infinite_losses_are_left_out_of_the_curve() -> None:
     progress = TrainingProgress()
     note_all(progress, "loss", 3.0, math.inf, math.nan, 2.0)

@@ -1,9 +1,8 @@
 """The tensors of a checkpoint: written atomically, verified on reading, never unpickled."""
 
 import re
-import shutil
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,9 +27,9 @@ from translator.checkpoint.state import (
     verify_file,
 )
 from translator.core.transformer import Transformer
-from translator.errors import CheckpointError, StorageError
+from translator.errors import CheckpointError
 from translator.run.records import sign
-from translator.run.storage import sha256_of_file, storage_errors, write_json
+from translator.run.storage import sha256_of_file, write_json
 from translator.run.work_folders import new_folder, replace_link
 
 
@@ -41,21 +40,6 @@ class LoadedCheckpoint(NamedTuple):
     model: dict[str, Tensor]  # the raw weights, not averaged
     training: dict[str, Tensor]  # optimizer moments
     average: dict[str, Tensor]  # moving average of the weights; empty in a run without one
-
-
-def check_space(path: Path, tensors: Sequence[Tensor]) -> None:
-    """Raise StorageError if the disk of `path` has no room for a checkpoint with `tensors`."""
-    # 256 bytes for name, type, shape and offset of a tensor; the rest for state.json and partly filled disk blocks.
-    needed = 131_072 + sum(tensor.nbytes + 256 for tensor in tensors)
-    with storage_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        disk = shutil.disk_usage(path.parent)
-    if disk.total and disk.free < needed:  # 0 for an in-memory file system without a limit
-        raise StorageError(
-            f"cannot write {path}: the disk is too full; the checkpoint needs {needed / 1e6:,.2f} MB and "
-            f"{disk.free / 1e6:,.2f} MB are free. Older checkpoints are untouched; free some space there, or lower "
-            "training.keep_checkpoints, and run the same command again"
-        )
 
 
 def save_checkpoint(
@@ -84,10 +68,6 @@ def save_checkpoint(
 
 def write_checkpoint(path: Path, state: CheckpointState, files: Mapping[str, Mapping[str, Tensor]]) -> Path:
     """Write the checkpoint folder `path`, replacing an older one, and return it; errors as `save_checkpoint`."""
-    all_tensors: list[Tensor] = []
-    for tensors in files.values():
-        all_tensors += tensors.values()
-    check_space(path, all_tensors)
     with new_folder(path) as beside:
         digests: dict[str, str] = {}
         sizes: dict[str, int] = {}
@@ -131,35 +111,21 @@ def load_weights(path: Path) -> tuple[CheckpointState, dict[str, Tensor]]:
 def load_model(checkpoint: PinnedCheckpoint, device: torch.device) -> Transformer:
     """Return the model of a checkpoint (see `pin_checkpoint`), in evaluation mode on `device`.
 
-    Raises CheckpointError: the checkpoint is damaged, has been deleted or replaced, or has a weight that is not finite.
+    Raises CheckpointError: the checkpoint is damaged, has been deleted, or has a weight that is not finite.
     """
     path, state = checkpoint.path, checkpoint.state
     try:
         weights = _read_weights(path, checkpoint.sha256)
     except DamagedCheckpointError as error:
-        if not checkpoint.is_unchanged():
+        if not path.exists():
             raise CheckpointError(
-                f"{path} was deleted or replaced before its weights were read, perhaps by a training that is still "
-                "running; run the same command again"
+                f"{path} was deleted before its weights were read, perhaps by a training that is still running; run "
+                "the same command again"
             ) from error
         raise CheckpointError(f"{error}; other {other_checkpoints(path.parent, path)}") from error
-    _check_size(state, weights, path)
     model = Transformer(state.model.settings, state.source_vocabulary, state.target_vocabulary)
     restore_weights(model, weights, path)
     return model.to(device).eval()
-
-
-def _check_size(state: CheckpointState, weights: Mapping[str, Tensor], path: Path) -> None:
-    """Raise CheckpointError if the model has more weights than were saved: building it could take all memory."""
-    config = state.model
-    layers = config.encoder_layers + config.decoder_layers
-    # The embedding of one side and a feed-forward matrix of each layer: a lower bound, whatever the options.
-    least_rows = max(state.source_vocabulary, state.target_vocabulary) + layers * config.feed_forward
-    saved_weights = sum(weight.numel() for weight in weights.values())
-    if least_rows * config.d_model > saved_weights:
-        raise CheckpointError(
-            f"the weights in {path} do not fit the model: {saved_weights:,} are fewer than the model has"
-        )
 
 
 def restore_weights(model: Transformer, tensors: Mapping[str, Tensor], path: Path) -> None:

@@ -7,7 +7,7 @@ checkpoints/step-000123/model.safetensors       raw weights
 checkpoints/last -> step-000123                 the newest
 checkpoints/best -> step-000100                 the best by the validation score
 checkpoints/averaged/                           the mean of several: model.safetensors and state.json
-checkpoints/.damaged-step-000120/               a damaged checkpoint, renamed
+checkpoints/.damaged-step-000120.*/             a damaged checkpoint, renamed when its run was resumed
 """
 
 import os
@@ -20,7 +20,6 @@ from pydantic import Field, TypeAdapter, with_config
 from safetensors import SafetensorError, safe_open
 
 from translator.config import ModelConfig
-from translator.corpus.normalizer import NORMALIZER_VERSION
 from translator.corpus.normalizer_rules import NormalizerRules
 from translator.errors import CheckpointError
 from translator.run.records import STRICT, RecordError, WholeNumber, read_signed_record
@@ -33,13 +32,7 @@ STATE_FILE: Final = "state.json"
 FORMAT = 1
 LAST, BEST, AVERAGED = "last", "best", "averaged"
 _STEP_NAME = re.compile(r"step-([0-9]{6,12})")
-Step = Annotated[int, Field(ge=0, lt=10**12)]  # as in `_STEP_NAME`
-_Vocabulary = Annotated[int, Field(ge=1, lt=2**31)]
 TensorFile = Literal["model.safetensors", "optimizer.safetensors", "ema.safetensors"]
-
-
-LATER_KEYS: Final = frozenset({"state.normalizer"})
-"""Keys that the first version of the format did not have."""
 
 
 @with_config(STRICT)
@@ -47,22 +40,21 @@ LATER_KEYS: Final = frozenset({"state.normalizer"})
 class CheckpointState:
     """The content of a checkpoint besides tensors, for resuming training and for using the weights."""
 
-    step: Step
+    step: WholeNumber
     model: ModelConfig  # of the configuration
-    source_vocabulary: _Vocabulary
-    target_vocabulary: _Vocabulary
+    source_vocabulary: WholeNumber
+    target_vocabulary: WholeNumber
     subword: dict[str, str]  # SHA-256 of each subword model by file name
     data: str = ""  # fingerprint of the prepared data, with subword sampling and augmentation
     tokens: str = ""  # fingerprint of the prepared data without them
     batch_order: str = ""  # fingerprint of the settings and the version of the plan for which `position` is valid
-    normalizer: str = ""  # hash of the normalizer's rules; an earlier version wrote only their version
-    normalizer_version: WholeNumber = NORMALIZER_VERSION
+    normalizer: str = ""  # hash of the normalizer's rules
     normalization: dict[str, bool | str] = field(default_factory=dict)  # `corpus.normalization` of the configuration
     position: dict[str, WholeNumber] = field(default_factory=dict)  # of the next batch in the data
-    progress: dict[str, Any] = field(default_factory=dict)  # a `TrainingProgress`, which training checks
+    progress: dict[str, Any] = field(default_factory=dict)  # a `TrainingProgress`
     score: float | None = None  # the validation score of these weights, by `training.best_metric`
     average: dict[str, WholeNumber] = field(default_factory=dict)  # counters of the moving average
-    averaged_steps: list[Step] = field(default_factory=list)  # the steps averaged into this checkpoint; empty otherwise
+    averaged_steps: list[WholeNumber] = field(default_factory=list)  # the steps whose mean it is, if it is one
 
     @property
     def name(self) -> str:
@@ -100,13 +92,6 @@ class PinnedCheckpoint:
     sha256: dict[TensorFile, str]
     identity: str  # SHA-256 of state.json, which has the state and the checksums
 
-    def is_unchanged(self) -> bool:
-        """Return whether the folder still has this state and these checksums."""
-        try:
-            return sha256_of_file(self.path / STATE_FILE) == self.identity
-        except OSError:
-            return False
-
 
 class DamagedCheckpointError(CheckpointError):
     """A checkpoint is damaged; `damage` names the file and the problem."""
@@ -143,28 +128,20 @@ def find_checkpoint(folder: Path, name: str) -> Path:
     folder_name = f"step-{int(name):06d}" if re.fullmatch(r"[0-9]{1,12}", name) else name
     if folder_name == BEST and not os.path.lexists(folder / BEST):
         folder_name = LAST
-    if folder_name in (BEST, LAST, AVERAGED) or _STEP_NAME.fullmatch(folder_name):  # a name, never a path
-        path = folder / folder_name
-        if path.is_dir():
-            if path.resolve().parent != folder.resolve():
-                raise CheckpointError(f"{path} is a link out of the run, to {path.resolve()}; remove the link")
-            return path.resolve()
-        steps = steps_saved(folder)
-        if folder_name == LAST and steps:
-            return step_folder(folder, steps[-1])
-        if path.is_symlink():  # a fallback would be scored under this name
-            raise CheckpointError(f"{path} links to {path.readlink()}, which is missing; {other_checkpoints(folder)}")
-        if folder_name == AVERAGED:
-            raise CheckpointError(f"no checkpoint `averaged` in {folder}; make it with `translator average`")
-    raise CheckpointError(f"no checkpoint `{name}` in {folder}; {other_checkpoints(folder)}")
+    steps = steps_saved(folder)
+    if folder_name == LAST and steps and not (folder / LAST).is_dir():  # a run that was copied without its links
+        return step_folder(folder, steps[-1])
+    is_name = folder_name in (BEST, LAST, AVERAGED) or _STEP_NAME.fullmatch(folder_name)  # never a path
+    if is_name and (folder / folder_name).is_dir():
+        return (folder / folder_name).resolve()
+    advice = "make it with `translator average`; " if name == AVERAGED else ""
+    raise CheckpointError(f"no checkpoint `{name}` in {folder}; {advice}{other_checkpoints(folder)}")
 
 
 def other_checkpoints(folder: Path, damaged: Path | None = None) -> str:
-    """Return a list, as text, of the intact checkpoints in `folder` and their links; excludes `damaged`."""
-    paths = {step: step_folder(folder, step).resolve() for step in steps_saved(folder)}
-    whole = {step: path for step, path in paths.items() if path != damaged and is_whole(path)}
-    links = " and ".join(f"`{link}`" for link in (BEST, LAST) if (folder / link).resolve() in whole.values())
-    return f"steps saved: {', '.join(map(str, whole)) or 'none'}{links and f' (also {links})'}"
+    """Return the steps of the checkpoints in `folder`, as text, without the folder `damaged`."""
+    steps = [str(step) for step in steps_saved(folder) if step_folder(folder, step) != damaged]
+    return f"steps saved: {', '.join(steps) or 'none'}"
 
 
 def pin_checkpoint(folder: Path, name: str) -> PinnedCheckpoint:
@@ -197,33 +174,12 @@ def _read_sized(path: Path) -> CheckpointDescription:
     return description
 
 
-def verify_checkpoint(path: Path) -> None:
-    """Verify the checksum of every file in `path` without loading it; errors as `load_checkpoint`."""
-    for name, digest in read_description(path).sha256.items():
-        verify_file(path, name, digest)
-
-
-def is_whole(path: Path) -> bool:
-    """Return whether the checkpoint in `path` matches its checksums."""
-    try:
-        verify_checkpoint(path)
-    except CheckpointError:
-        return False
-    return True
-
-
 def check_normalizer(state: CheckpointState, rules: NormalizerRules, path: Path) -> None:
     """Raise CheckpointError if the training text of a checkpoint in `path` was not normalized by `rules`."""
-    if state.normalizer and state.normalizer != rules.sha256:
+    if state.normalizer != rules.sha256:
         raise CheckpointError(
             f"the rules of the normalizer are not those that {path} was trained with: subword/normalizer.json of the "
             "run is missing, or is that of another run; restore the whole run folder from a copy"
-        )
-    if not state.normalizer and state.normalizer_version != rules.version:
-        raise CheckpointError(
-            f"{path} was trained on text from normalizer version {state.normalizer_version}, but this version of "
-            f"translator has {rules.version}, and the run does not have the rules; use the version that wrote it (see "
-            "run.json) or train again"
         )
 
 
@@ -231,7 +187,7 @@ def read_description(path: Path) -> CheckpointDescription:
     """Return the content of state.json of the checkpoint in `path`; errors as `load_checkpoint`."""
     file = path / STATE_FILE
     try:
-        description = read_signed_record(_DESCRIPTION, file.read_bytes(), LATER_KEYS)
+        description = read_signed_record(_DESCRIPTION, file.read_bytes())
     except OSError as error:
         raise DamagedCheckpointError(f"cannot read {file} ({error.strerror})", path) from error
     except RecordError as error:

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from pydantic import Field, TypeAdapter, with_config
 
 from translator import __version__
-from translator.checkpoint.state import LATER_KEYS, CheckpointState
+from translator.checkpoint.state import CheckpointState
 from translator.errors import RunError
 from translator.run.records import STRICT, RecordError, read_signed_record, sign
 from translator.run.storage import sha256_of_file, storage_errors, write_json
@@ -82,7 +82,7 @@ def read_index(folder: Path, *, verify: bool = True) -> ExportIndex:
     with storage_errors(file, "read"):
         text = file.read_bytes()
     try:
-        index = read_signed_record(_INDEX_FILE, text, LATER_KEYS)
+        index = read_signed_record(_INDEX_FILE, text)
     except RecordError as error:
         message = f"damaged export: cannot read {file} ({error}); {advice}"
         raise RunError(error.about(file, advice) if error.newer else message) from error

@@ -1,17 +1,12 @@
 """The training state in checkpoints: weights, averages, moments, data position, progress. Each update sets its seed."""
 
-import json
 import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final
-
-from pydantic import TypeAdapter, with_config
 
 from translator.checkpoint.files import LoadedCheckpoint, are_finite, restore_weights, save_checkpoint
-from translator.checkpoint.recovery import newest_whole, repair
-from translator.checkpoint.retention import mark_best, ranked_steps, remove_old_checkpoints
-from translator.checkpoint.state import CheckpointState, check_normalizer
+from translator.checkpoint.retention import go_back_to, mark_best, newest_whole, ranked_steps, remove_old_checkpoints
+from translator.checkpoint.state import CheckpointState, check_normalizer, step_folder
 from translator.config import Config
 from translator.config.resuming import EFFECTS, batch_settings
 from translator.core.optimizer import ModelOptimizer
@@ -21,24 +16,10 @@ from translator.data import DataHandler, DataPosition
 from translator.errors import CheckpointError, RunError
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
-from translator.run.records import STRICT, RecordError, WholeNumber, read_whole_record
 from translator.run.storage import sha256_of_json, storage_errors
 from translator.run.work_folders import restore_folders
 from translator.training.moving_average import MovingAverage
 from translator.training.progress import TrainingProgress
-
-
-@with_config(STRICT)
-@dataclass(frozen=True)
-class SavedPosition:
-    """A `DataPosition` in a checkpoint."""
-
-    epoch: WholeNumber
-    row: WholeNumber
-
-
-_PROGRESS: Final = TypeAdapter(TrainingProgress)
-_POSITION: Final = TypeAdapter(SavedPosition)
 
 
 @dataclass
@@ -100,7 +81,6 @@ class TrainingState:
             self.config.training.keep_checkpoints,
             self.config.training.keep_best,
             lower_is_better=self._lower_is_better,
-            whole=state.step,
         )
 
     def restore(self) -> bool:
@@ -115,11 +95,11 @@ class TrainingState:
         if self.writes:
             with storage_errors(self._folder):
                 restore_folders(self._folder)  # after a kill during a replacement
-        newest = newest_whole(self._folder)
-        if newest is None:
+        checkpoint = newest_whole(self._folder)
+        if checkpoint is None:
             return False
-        path, checkpoint = newest
         state = checkpoint.state
+        path = step_folder(self._folder, state.step)
 
         # 1. Refuse a checkpoint of other text. The most specific message comes first.
         check_normalizer(state, self.data.normalizer.rules, path)
@@ -130,9 +110,7 @@ class TrainingState:
         restore_weights(self.model, checkpoint.model, path)
         try:
             self._load_training(checkpoint)
-        except (KeyError, ValueError, RuntimeError) as error:
-            if isinstance(error, RecordError) and error.newer:
-                raise CheckpointError(error.about(path, "train again into another folder")) from error
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(
                 f"{path} lacks data for training ({error!r}); delete it to resume from the checkpoint before it"
             ) from error
@@ -144,9 +122,9 @@ class TrainingState:
         if not same_batches:
             self.position = DataPosition(self.position.epoch, 0)
 
-        # 4. Repair the links, and rename damaged checkpoints.
+        # 4. Rename the damaged checkpoints after this one, and renew the links.
         if self.writes:
-            repair(self._folder, state.step, lower_is_better=self._lower_is_better)
+            go_back_to(self._folder, state.step, lower_is_better=self._lower_is_better)
             LOGGER.info("resuming from %s", path)
             if not same_batches:
                 LOGGER.info("the epoch restarts: its batches differ from those before that checkpoint")
@@ -181,7 +159,7 @@ class TrainingState:
             )
 
     def _load_training(self, checkpoint: LoadedCheckpoint) -> None:
-        """Load moments, moving average, progress and position; an incomplete checkpoint raises various errors."""
+        """Load moments, moving average, progress and position; a checkpoint without training raises various errors."""
         state = checkpoint.state
         if state.step and not checkpoint.training:
             raise KeyError("optimizer moments")
@@ -189,10 +167,8 @@ class TrainingState:
         if self.average is not None:  # if newly enabled, it starts from the weights
             updates = state.average["updates"] if checkpoint.average else 0
             self.average.restore(checkpoint.average or checkpoint.model, updates)
-        self.progress = read_whole_record(_PROGRESS, json.dumps(state.progress))
-        if self.progress.step != state.step:
-            raise ValueError(f"its progress is at step {self.progress.step}")
-        self.position = DataPosition(**asdict(read_whole_record(_POSITION, json.dumps(state.position))))
+        self.progress = TrainingProgress(**state.progress)
+        self.position = DataPosition(**state.position)
 
     def _description(self) -> CheckpointState:
         # The score counts only if it is of these weights.
@@ -212,7 +188,6 @@ class TrainingState:
             tokens=self.data.token_fingerprint,
             batch_order=self._batch_order(),
             normalizer=self.data.normalizer.rules.sha256,
-            normalizer_version=self.data.normalizer.rules.version,
             normalization=self.config.corpus.normalization.model_dump(mode="json"),
             position=asdict(self.position),
             progress=asdict(progress),

@@ -178,9 +178,8 @@ def _evaluate(
 ) -> tuple[list[Score], list[TranslatedPair]]:
     """Return the scores of the best checkpoint, saved or new, and samples of new translations."""
     checkpoint = find_checkpoint(run.checkpoints_folder, "best").name
-    without_choice = progress.without_choice(config.training.best_metric)
-    if without_choice is not None:
-        LOGGER.warning(f"no checkpoint was chosen by a score, since {without_choice}; `best` is {checkpoint}")
+    if progress.best_score is None:
+        LOGGER.warning("no validation has a finite %s, so `best` is %s", config.training.best_metric, checkpoint)
     search = search_label(config.search.model_copy(update={"split_sentences": False}))  # evaluation keeps lines whole
     scores = [score for score in saved_scores(run) if score.checkpoint == checkpoint and score.search == search]
     # Scores on other texts alone do not show how good the run is.
