@@ -1,7 +1,6 @@
 """TensorBoard on real runs: each tab that the docs mention shows what they say, and Persian from right to left."""
 
 import json
-import re
 import socket
 import subprocess
 import sys
@@ -28,16 +27,6 @@ DEEP = """(() => {
   window.words = (path) => deep(path).map((element) => text(element).replaceAll(/\\s+/g, ' ').trim());
 })()"""
 """Finds elements inside shadow trees too, which TensorBoard consists of."""
-
-
-CHARTS = (
-    ("loss", "loss/train", "loss/validation"),
-    ("perplexity", "train/perplexity", "validation/perplexity"),
-    ("BLEU", "quality/bleu", "quality/test_bleu"),
-    ("chrF", "quality/chrf", "quality/test_chrf"),
-    ("loss by target length", "train_by_length/", "validation_by_length/"),
-)
-"""The title of each chart, and the two curves that it compares."""
 
 
 def fetch_json(address: str) -> Any:
@@ -82,17 +71,6 @@ def open_tab(guest: Visitor, address: str, tab: str, shown: str) -> None:
     guest.browser.run(DEEP)
     guest.wait_until(shown)
     time.sleep(1.5)  # curves and pages appear with an animation
-
-
-def test_charts_show_training_beside_validation(guest: Visitor, tensorboard: str) -> None:
-    card = "tf-custom-scalar-multi-line-chart-card"
-    open_tab(guest, tensorboard, "custom_scalars", f"deep('{card} >>> path.line').length >= 4")
-    charts = guest.browser.run(f"words('{card}')")
-    for title, training_curve, validation_curve in CHARTS:
-        (chart,) = [chart for chart in charts if re.match(rf"{title} [\d.\-–]", chart)]
-        assert training_curve in chart, title
-        assert validation_curve in chart, title
-    assert guest.errors() == []
 
 
 def test_images_tab_shows_an_attention_picture_of_each_run(guest: Visitor, tensorboard: str, runs: Path) -> None:

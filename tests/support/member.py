@@ -63,8 +63,6 @@ def stop(distributed: Distributed, folder: Path, request: StopRequest) -> None:
     texts = distributed.gather_text("سلام" * rank)
     threads = os.environ["OMP_NUM_THREADS"]
     (folder / f"said-{rank}").write_text(repr([sums, texts, threads]), encoding="utf-8")
-    told = distributed.once_on_each_machine(lambda: f"made by local rank {distributed.local_rank}")
-    (folder / f"told-{rank}").write_text(told, encoding="utf-8")
 
     # Once with the pairs divided among the ranks, once with all of them on rank 0, and once sent as bf16.
     all_pairs = list(range(len(PAIRS)))

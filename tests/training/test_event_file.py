@@ -28,29 +28,29 @@ def text(folder: Path, tag: str) -> str:
     return str(event.tensor_proto.string_val[0].decode("utf-8"))
 
 
-def test_a_curve_has_a_point_for_each_step(tmp_path: Path, tiny: Any) -> None:
+def test_a_curve_has_a_point_for_each_step(tmp_path: Path) -> None:
     events = EventFile(tmp_path, 0)
     events.add_curves({"loss": {"train": 3.0}}, 1)
     events.add_curves({"loss": {"train": 2.0}}, 2)
-    events.close(tiny(), {})
+    events.close()
     assert curve(tmp_path, "loss/train") == [(1, 3.0), (2, 2.0)]
 
 
-def test_a_restart_removes_later_points_of_earlier_files(tmp_path: Path, tiny: Any) -> None:
+def test_a_restart_removes_later_points_of_earlier_files(tmp_path: Path) -> None:
     for start, loss in ((0, 3.0), (1, 2.0)):
         events = EventFile(tmp_path, start)
         for step in range(start + 1, 4):
             events.add_curves({"loss": {"train": loss}}, step)
-        events.close(tiny(), {})
+        events.close()
     assert curve(tmp_path, "loss/train") == [(1, 3.0), (2, 2.0), (3, 2.0)]
 
 
 @pytest.fixture
-def translation_page(tmp_path: Path, tiny: Any) -> str:
+def translation_page(tmp_path: Path) -> str:
     """TensorBoard's page of a translation with characters of Markdown and HTML."""
     events = EventFile(tmp_path, 0)
     events.add_translations([TranslatedPair("A | <script>x</script>", "سلام. |", "سلام *دنیا*")], 6)
-    events.close(tiny(), {})
+    events.close()
     return str(markdown_to_safe_html(text(tmp_path, "validation/translations")))
 
 

@@ -1,14 +1,11 @@
 """What TensorBoard shows of a run."""
 
 import io
-import re
 from pathlib import Path
 
 import pytest
 from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
-from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 from tensorboard.summary.writer import event_file_writer
 
 from tests.support.event_files import read_events
@@ -55,38 +52,6 @@ def test_reports_come_at_log_steps_saves_and_validations(events: EventAccumulato
 def test_each_validation_shows_its_scores_and_translations(events: EventAccumulator) -> None:
     assert [event.step for event in events.Scalars("quality/chrf")] == [6, 12]
     assert [event.step for event in events.Tensors("validation/translations/text_summary")] == [6, 12]
-
-
-@pytest.fixture(scope="module")
-def charts(events: EventAccumulator) -> dict[str, list[str]]:
-    (event,) = events.Tensors("custom_scalars__config__")
-    (category,) = Layout.FromString(event.tensor_proto.string_val[0]).category
-    return {chart.title: list(chart.multiline.tag) for chart in category.chart}
-
-
-def test_curves_that_belong_together_share_a_chart(charts: dict[str, list[str]]) -> None:
-    assert charts["loss"][:2] == ["loss/train", "loss/validation"]
-
-
-@pytest.mark.parametrize(("name", "is_loss"), [("loss", True), ("bleu", False)])
-def test_the_chart_of_losses_by_source_has_losses_only(charts: dict[str, list[str]], name: str, is_loss: bool) -> None:
-    pattern = charts["loss by source"][1]
-    assert (re.fullmatch(pattern, f"validation_by_source/mizan/{name}") is not None) == is_loss
-
-
-def test_the_settings_of_a_run_are_shown(events: EventAccumulator) -> None:
-    content = events.summary_metadata["_hparams_/session_start_info"].plugin_data.content
-    settings = HParamsPluginData.FromString(content).session_start_info.hparams
-    assert settings["run.seed"].number_value == 1
-    assert settings["training.early_stopping"].string_value == "null"
-    assert settings["corpus.filters.duplicates"].string_value == "true"
-
-
-def test_the_settings_stand_beside_the_scores(events: EventAccumulator) -> None:
-    content = events.summary_metadata["_hparams_/experiment"].plugin_data.content
-    experiment = HParamsPluginData.FromString(content).experiment
-    tags = {f"quality/{name}" for name in GROUPS["quality"]} | {"loss/validation", "validation/perplexity"}
-    assert {metric.name.tag for metric in experiment.metric_infos} == tags
 
 
 @pytest.fixture(scope="module")

@@ -20,12 +20,10 @@ from translator.config import Config, parse_config
 from translator.core.loss import TeacherForcing
 from translator.core.transformer import Transformer
 from translator.data import DataHandler, collate_rows, handler
-from translator.evaluation import compute_scores
 from translator.inference.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
 from translator.speed.blockwise_loss import blockwise_head_loss
 from translator.speed.device import Arithmetic
-from translator.training import validation as room
 from translator.training.distributed import Distributed
 from translator.training.validation import Validation, Validator
 
@@ -123,7 +121,6 @@ def setting(tmp_path_factory: pytest.TempPathFactory) -> Setting:
 @pytest.fixture(autouse=True)
 def small_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TorchSearcher, "batch_rows", 4)
-    monkeypatch.setattr(room, "FEWEST_OF_A_SOURCE", 12)
 
 
 def test_losses_by_sentence_of_a_batch_of_rows_equal_those_of_the_sentences_one_by_one() -> None:
@@ -184,7 +181,7 @@ def test_losses_equal_plain_cross_entropy_over_all_pairs(setting: Setting, plain
 def test_losses_of_a_source_equal_plain_cross_entropy_over_its_pairs(
     setting: Setting, plain: PlainLosses, name: str
 ) -> None:
-    loss = setting.validate(Distributed()).by_source[name]["loss"]
+    loss = setting.validate(Distributed()).loss_by_source[name]
     assert loss == pytest.approx(plain.losses[name] / plain.tokens[name], rel=1e-5)
 
 
@@ -206,28 +203,6 @@ def test_shown_translations_equal_those_of_the_translator(setting: Setting) -> N
     assert len(watched) == 3
     for pair in watched:
         assert pair.hypothesis == setting.translator().translate(pair.source)
-
-
-def test_scores_of_a_source_are_those_of_its_translated_pairs(setting: Setting) -> None:
-    validation = setting.validate(Distributed())
-    corpus = setting.data.corpus
-    name, *_ = corpus.names("validation")
-    all_sources = list(corpus.lines("validation", name, "en"))
-    all_references = list(corpus.lines("validation", name, "fa"))
-
-    # 30 of the 80 pairs are translated, spread evenly: number k is pair round(k * 79 / 29).
-    sources, references = [], []
-    for place in range(30):
-        number = round(place * 79 / 29)
-        if number < len(all_sources):
-            sources.append(all_sources[number])
-            references.append(all_references[number])
-
-    hypotheses = setting.translator().translate_lines(sources)
-    scores = compute_scores(hypotheses, references, metrics=("chrf",))
-    expected = {score.metric: score.score for score in scores}
-    assert validation.by_source[name]["chrf"] == pytest.approx(expected["chrf"])
-    assert validation.scores["chrf"] != validation.by_source[name]["chrf"]
 
 
 @dataclass
@@ -255,10 +230,8 @@ def test_pairs_that_do_not_fit_into_a_row_are_translated_and_scored(over_long: O
     assert over_long.validation.scores["chrf"] == over_long.usual.scores["chrf"]
 
 
-def test_a_source_of_which_no_pair_fits_into_a_row_has_scores_without_a_loss(over_long: OverLong) -> None:
-    usual_scores = dict(over_long.usual.by_source["words"])
-    del usual_scores["loss"]
-    assert over_long.validation.by_source["words"] == usual_scores
+def test_a_source_of_which_no_pair_fits_into_a_row_has_no_loss(over_long: OverLong) -> None:
+    assert "words" not in over_long.validation.loss_by_source
 
 
 def test_a_validation_of_which_no_pair_fits_into_a_row_has_no_loss(

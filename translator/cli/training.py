@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from translator.cli.arguments import SET, option, place, say, verb
 from translator.errors import InputError
-from translator.run.logging import LOGGER
 from translator.run.signals import StopRequest
 
 if TYPE_CHECKING:
@@ -117,9 +116,8 @@ def train(options: argparse.Namespace, stop: StopRequest) -> None:
 
     # A first process starts one for each rank, unless one is enough.
     if not launched():
-        processes, reason = choose_processes(config)
+        processes = choose_processes(config)
         if processes > 1:
-            LOGGER.info("training.processes: %d (%s)", processes, reason)
             if code := launch(options.arguments, processes, stop, threads_for(config.run.threads, processes)):
                 raise SystemExit(code)
             return

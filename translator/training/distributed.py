@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, Self
@@ -160,13 +160,6 @@ class Distributed:
         while not arrival.is_completed():
             time.sleep(_POLL_SECONDS)
         arrival.wait()
-
-    def once_on_each_machine(self, make: Callable[[], str]) -> str:
-        """Return the text that `make` returns on local rank 0 of this machine, which alone calls it; up to 24 hours."""
-        text = make() if self.local_rank == 0 else ""
-        self.barrier()
-        texts_by_rank = self.gather_text(text)
-        return texts_by_rank[self.rank - self.local_rank]  # the ranks of a machine are consecutive
 
     @lost_process_errors()
     def share_weights(self, model: nn.Module) -> None:

@@ -23,7 +23,7 @@ from translator.speed.device import (
     keep_freed_memory,
     use_threads,
 )
-from translator.speed.gpu_support import gpu_problem, usable_gpus, use_expandable_segments
+from translator.speed.gpu_support import usable_gpus, use_expandable_segments
 from translator.training.distributed import Distributed
 
 FEWEST_COMPILED: Final = 2_000
@@ -47,8 +47,6 @@ class Choices:
             parts.append("compiled")
         if self.capture:
             parts.append("in a CUDA graph")
-        if "run.device" in self.reasons:
-            parts.append(f"on {self.reasons['run.device']}")
         return ", ".join(parts) + " (log.txt says why)"
 
 
@@ -113,18 +111,15 @@ def _compilation(device: torch.device, config: TrainingConfig) -> tuple[bool, st
     return config.max_steps >= FEWEST_COMPILED, reason
 
 
-def choose_processes(config: Config) -> tuple[int, str]:
-    """Return the number of processes on this machine that share each update, and the reason (see docs/scaling.md)."""
+def choose_processes(config: Config) -> int:
+    """Return the number of processes on this machine that share each update: one for each GPU (see docs/scaling.md)."""
     if config.training.processes != "auto":
-        return config.training.processes, "as set"
-    device = choose_device(config.run.device)
-    if device.type == "cpu":
-        return 1, "on a CPU one process with all threads is faster"
-    if device.type == "mps" or config.run.device not in ("auto", "cuda"):
-        return 1, "one for this GPU"
+        return config.training.processes
+    if choose_device(config.run.device).type != "cuda" or config.run.device not in ("auto", "cuda"):
+        return 1  # on a CPU, one process with all threads is faster
     # Rank n computes on GPU n, so the GPUs after an unusable one do not count.
     gpus = sum(number == rank for rank, number in enumerate(usable_gpus()))
-    return max(1, gpus), "one for each GPU"
+    return max(1, gpus)
 
 
 def threads_for(threads: int, processes: int) -> int:
@@ -147,13 +142,6 @@ def set_up(config: Config, device: torch.device, distributed: Distributed) -> Ch
     # Without a number, torch uses the launcher's setting, or all cores.
     use_threads(threads_for(config.run.threads, distributed.local_world_size))
     torch.manual_seed(config.run.seed)  # for the initial weights; each update sets its own seed
-    processes, reason = choose_processes(config)
-    if processes != distributed.world_size:
-        reason = "as launched"
-    choices.reasons["training.processes"] = f"{distributed.world_size} ({reason})"
-    problem = gpu_problem() if device.type == "cpu" and config.run.device != "cpu" else None
-    if problem is not None:
-        choices.reasons["run.device"] = f"cpu ({problem})"
     return choices
 
 

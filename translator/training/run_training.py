@@ -1,7 +1,6 @@
 """A whole training run, as the command `train` makes it: preparation, training, evaluation."""
 
 import contextlib
-import json
 import logging
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -61,7 +60,9 @@ def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) ->
     if config.training.initialize_from is not None and not run.has_checkpoint:
         initial_checkpoint(config)
     with Distributed.join(device) as distributed, contextlib.ExitStack() as stack:
-        _check_ranks(config, distributed)
+        # The ranks must agree in the recipe, and in the versions of this program and its libraries.
+        versions = {f"version of {package}": version for package, version in package_versions().items()}
+        distributed.check_equal({**shared_settings(config), **versions})
         changes = NO_CHANGES
         if distributed.main:
             caution_about_gpu(config.run.device, device)
@@ -79,22 +80,14 @@ def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) ->
         return _train_and_evaluate(config, run, data, changes, distributed, stop)
 
 
-def _check_ranks(config: Config, distributed: Distributed) -> None:
-    """Raise ConfigError if a rank has another recipe, or other versions of this program and its libraries."""
-    versions = {f"version of {package}": version for package, version in package_versions().items()}
-    distributed.check_equal({**shared_settings(config), **versions})
-
-
 def _prepared_data(config: Config, distributed: Distributed) -> DataHandler:
-    """Return the prepared data; one rank of each machine prepares and hashes them, and the others reuse its results."""
-    prepared: list[DataHandler] = []  # by the first rank of a machine
-
-    def prepare_first() -> str:
-        prepared.append(DataHandler(config))
-        return json.dumps(prepared[0].corpus.file_hashes)
-
-    file_hashes = json.loads(distributed.once_on_each_machine(prepare_first))
-    return prepared[0] if prepared else DataHandler(config, verified=tuple(map(tuple, file_hashes)))
+    """Return the prepared data; the first rank of each machine prepares them, and the others find them."""
+    if distributed.local_rank == 0:
+        data = DataHandler(config)
+    distributed.barrier()
+    if distributed.local_rank > 0:
+        data = DataHandler(config)
+    return data
 
 
 def _train_and_evaluate(
@@ -109,14 +102,14 @@ def _train_and_evaluate(
         learner = build_learner(config, vocabularies, device, choices, distributed)
         state = initial_state(config, run, data, learner, distributed)
         arithmetic = Arithmetic(device, choices.precision)
-        trainer = Trainer(config, run, data, learner, state, arithmetic, distributed, stop)
+        trainer = Trainer(state, learner, arithmetic, distributed, stop)
     was_finished = trainer.finished is not None
     # 2. The run folder: only after the checkpoint of a resumed run has accepted settings and subword models.
     if distributed.main:
         run.write(config)
         run.keep_subword(data.subword_folder, data.normalizer.rules.to_json())
         if not was_finished:
-            _record_restart(run, changes, choices, distributed.world_size, data.normalizer.rules.version)
+            _record_restart(run, changes, choices, distributed.world_size)
     # 3. Training and evaluation.
     if not was_finished:
         trainer.train()
@@ -154,13 +147,10 @@ def _record_preparation(config: Config, run: RunFolder, data: DataHandler, chang
         LOGGER.info("changed since the last start of this run: %s", change)
 
 
-def _record_restart(
-    run: RunFolder, changes: Changes, choices: Choices, processes: int, normalizer_version: int
-) -> None:
+def _record_restart(run: RunFolder, changes: Changes, choices: Choices, processes: int) -> None:
     """Write what may change the bits of a result to run.json and log."""
     environment = {
         **describe_environment(),
-        "normalizer_version": normalizer_version,
         "choices": asdict(choices),
         "processes": processes,
         "threads": torch.get_num_threads(),

@@ -2,7 +2,6 @@
 
 import contextlib
 import signal
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -26,7 +25,7 @@ from translator.training.monitoring.monitor import Monitor
 from translator.training.validation import Validator
 from translator.training.warm_start import initialize
 
-_SHOWN_EARLY: Final = 0.1  # share of the training after which a few translations are shown
+_SHOWN_AT: Final = (0.0, 0.1)  # shares of `training.max_steps` after which translations are shown without a validation
 
 
 class _StopAskedError(Exception):
@@ -74,38 +73,37 @@ def _initialize_weights(config: Config, data: DataHandler, learner: Learner, dis
 
 
 class Trainer:
-    """Trains the model of a run until a limit of its recipe; each rank has a trainer."""
+    """Trains a run until a limit of its recipe; each rank has a trainer, and only rank 0 writes."""
 
     def __init__(
         self,
-        config: Config,
-        run: RunFolder,
-        data: DataHandler,
-        learner: Learner,
         state: TrainingState,
+        learner: Learner,
         arithmetic: Arithmetic,
         distributed: Distributed,
         stop: StopRequest,
     ) -> None:
-        """Take the parts of a run; `state` is where the training stands, as `initial_state` returns it."""
+        """Take the state of the run, as `initial_state` returns it, and what makes its updates."""
         self.progress = state.progress
-        self._config = config
-        self._settings = config.training
-        self._run = run
-        self._data = data
-        self._learner = learner
         self._state = state
+        self._config = state.config
+        self._settings = state.config.training
+        self._learner = learner
         self._distributed = distributed
         self._stop = stop
+        self._clock = Clock(self.progress, distributed.exchange, lambda: stop.requested)
         self._validator = Validator(
-            config, data, state.shipped_model, arithmetic, check_stop=self._check_stop, distributed=distributed
+            state.config,
+            state.data,
+            state.shipped_model,
+            arithmetic,
+            check_stop=self._check_stop,
+            distributed=distributed,
         )
         self._intervals = self._settings.intervals
         if not self._validator.has_text:
             self._intervals = replace(self._intervals, validate_every=None)
-        self._monitor = Monitor(config, run, data, distributed, self.progress)
-        self._clock: Clock
-        self._shown_early = self._tenth_is_over
+        self._monitor = Monitor(state.config, state.run, state.data, distributed, self.progress)
 
     @property
     def finished(self) -> str | None:
@@ -122,47 +120,36 @@ class Trainer:
             RunError: too many updates in a row were skipped, memory ran out, or another rank was lost.
         """
         self.progress.starts += 1
-        with self._stop.deferred(), self._monitor.watching():
+        with self._stop.deferred(), self._monitor.watching(), memory_errors(self._config):
             with self._stop.immediate():
                 self._distributed.share_weights(self._learner.loss.model)
-            self._clock = Clock(self.progress, self._distributed.exchange, lambda: self._stop.requested)
-            batches = self._data.training_batches.steps(
-                self._state.position,
-                self._settings.accumulation_steps,
-                self._distributed.rank,
-                self._distributed.world_size,
-                on_gpu=self._learner.loss.model.head_weight.is_cuda,
-            )
-            with contextlib.closing(batches), memory_errors(self._config):
-                if self.progress.step == 0:
-                    self._show_translations()
-                self._monitor.restart_clock()
-                if not self._finishes(batches):
-                    self._save_at_a_stop()
+            if self._train_to_limit() is None:
+                self._save_at_a_stop()
         self._stop.check()  # for a signal during the last save
         self._advise()
 
-    def _finishes(self, batches: Iterator[StepBatches]) -> bool:
-        """Train, and return whether a limit is reached; False after a request to stop."""
+    def _train_to_limit(self) -> str | None:
+        """Return the limit that ended the training; None after a request to stop, with nothing saved yet."""
+        batches = self._state.data.training_batches.steps(
+            self._state.position,
+            self._settings.accumulation_steps,
+            self._distributed.rank,
+            self._distributed.world_size,
+            on_gpu=self._learner.loss.model.head_weight.is_cuda,
+        )
+        limits = self._settings.limits
         try:
-            limit = train(
-                self._learner,
-                batches,
-                self.progress,
-                self._settings.limits,
-                self._intervals,
-                self,
-                self._clock,
-            )
+            with contextlib.closing(batches):
+                self._show_translations()
+                self._monitor.restart_clock()
+                return train(self._learner, batches, self.progress, limits, self._intervals, self, self._clock)
         except _StopAskedError:
-            return False
+            return None
         except Interrupted:
             # A second signal interrupted an update: weights and progress may be inconsistent.
-            if self._distributed.main:
-                step = max(0, self._state.saved_step)
-                LOGGER.info(f"stopped without saving; the same command resumes from step {step}")
+            step = max(0, self._state.saved_step)
+            LOGGER.info(f"stopped without saving; the same command resumes from step {step}")
             raise
-        return limit is not None
 
     # --- what the loop calls ---
 
@@ -172,9 +159,7 @@ class Trainer:
             self._state.average.update(self._state.model)
         self._state.position = result.step_batches.next_position
         self._monitor.add(result, tick)
-        if not self._shown_early and self._tenth_is_over:
-            self._shown_early = True
-            self._show_translations()
+        self._show_translations()
 
     def validate(self) -> None:
         """Validate, report and save."""
@@ -208,32 +193,23 @@ class Trainer:
         """Save, and raise Interrupted, on all ranks."""
         self.save()
         self._distributed.barrier()  # the launcher ends the other ranks when the first one exits
-        if self._distributed.main:
-            saved = step_folder(self._run.checkpoints_folder, self.progress.step)
-            LOGGER.info(
-                f"stopped at step {self.progress.step}, which is saved in {saved}; the same command resumes there"
-            )
+        saved = step_folder(self._state.run.checkpoints_folder, self.progress.step)
+        LOGGER.info(f"stopped at step {self.progress.step}, which is saved in {saved}; the same command resumes there")
         self._stop.check()
         raise Interrupted(signal.SIGTERM)  # another rank has received the signal
 
-    @property
-    def _tenth_is_over(self) -> bool:
-        """Whether a tenth of the updates is done, or of the time; the same on all ranks."""
-        minutes = self._settings.max_minutes
-        in_time = minutes is not None and self.progress.seconds >= _SHOWN_EARLY * 60 * minutes
-        return in_time or self.progress.step >= int(_SHOWN_EARLY * self._settings.max_steps)
-
     def _show_translations(self) -> None:
-        """Show how the model translates a few sentences now, unless a validation is about to show them."""
+        """Show early how the model translates a few sentences, unless a validation is about to show them."""
+        is_early = self.progress.step in [int(share * self._settings.max_steps) for share in _SHOWN_AT]
         is_due = validation_is_due(self.progress, self._settings.limits, self._intervals)
-        if self._validator.has_text and not is_due:
+        if is_early and not is_due and self._validator.has_text:
             with uncompiled():
                 self._monitor.show_translations(self._validator.watch())
 
     def _advise(self) -> None:
         """Log what would most improve the next model, if the losses tell."""
         losses = self.progress.validation_losses
-        if not (self._distributed.main and losses):
+        if not losses:
             return
         advice = what_would_help(losses, self._monitor.training_loss, rate_decays=self._settings.schedule_ends)
         if advice is not None:

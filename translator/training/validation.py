@@ -26,7 +26,6 @@ from translator.speed.device import Arithmetic
 from translator.training.distributed import Distributed
 from translator.training.monitoring.losses import LossesBySource, Means
 
-FEWEST_OF_A_SOURCE: Final = 50  # minimum translated sentences for scores of a single source
 _WATCHED: Final = 3  # sentences that console and TensorBoard show
 _WATCHED_WORDS: Final = 8
 
@@ -38,8 +37,7 @@ class Validation:
     scores: dict[str, float]
     """`loss` and `perplexity`, if a pair fits into a row; `bleu` and `chrf`, if pairs were translated."""
     watched: list[TranslatedPair]  # a few, always the same
-    by_source: dict[str, dict[str, float]]
-    """By source: `loss`, if a pair fits; `bleu` and `chrf`, if enough were translated. Empty for a single source."""
+    loss_by_source: dict[str, float]  # of the sources with a pair that fits; empty for a single source
 
 
 @dataclass
@@ -75,7 +73,6 @@ class Validator:
         sample = evenly_spread(len(pairs), config.training.validation_sentences)
         self._sources = [pairs[number][0] for number in sample]
         self._references = [pairs[number][1] for number in sample]
-        self._corpus_sources = self._losses_by_source.sources(sample)  # index of the corpus source of each
 
         # 3. The sentences to watch: a line of a terminal holds a source and a translation of about eight words.
         by_length = sorted(
@@ -109,25 +106,8 @@ class Validator:
         return Validation(
             scores=_losses_of(means) | _scores(pairs),
             watched=[pairs[number] for number in self._watched],
-            by_source=self._by_source(means, pairs),
+            loss_by_source=means.by_source if len(self._losses_by_source.names) > 1 else {},
         )
-
-    def _by_source(self, means: Means, pairs: Sequence[TranslatedPair]) -> dict[str, dict[str, float]]:
-        """Return the scores of each source, for the translated sample `pairs`."""
-        by_source: dict[str, dict[str, float]] = {}
-        if len(self._losses_by_source.names) < 2:
-            return by_source
-        for place, name in enumerate(self._losses_by_source.names):
-            scores: dict[str, float] = {}
-            if name in means.by_source:  # a pair of the source fits into a row
-                scores["loss"] = means.by_source[name]
-            numbers = np.flatnonzero(self._corpus_sources == place).tolist()
-            pairs_of_source = [pairs[number] for number in numbers]
-            if len(pairs_of_source) >= FEWEST_OF_A_SOURCE:
-                scores |= _scores(pairs_of_source)
-            if scores:
-                by_source[name] = scores
-        return by_source
 
     @torch.inference_mode()
     def _losses(self) -> Means:
@@ -168,31 +148,24 @@ class Validator:
             self.model.train(was_training)
 
     def _translated(self, numbers: Sequence[int]) -> list[TranslatedPair]:
-        """Return the pairs of the sample at the places `numbers`, with their translations."""
-        hypotheses = self._translate([self._sources[number] for number in numbers])
-        pairs = []
-        for number, hypothesis in zip(numbers, hypotheses, strict=True):
-            pairs.append(TranslatedPair(self._sources[number], self._references[number], hypothesis))
-        return pairs
-
-    def _translate(self, lines: Sequence[str]) -> list[str]:
-        """Return the translations of `lines`, which the ranks share."""
-        # Batch lines of similar length; the order is the same on all ranks.
-        order = sorted(range(len(lines)), key=lambda number: (-len(lines[number]), number))
+        """Return the pairs of the sample at the places `numbers`, with their translations; the ranks share the work."""
+        # 1. Batch lines of similar length; the order is the same on all ranks.
+        order = sorted(numbers, key=lambda number: (-len(self._sources[number]), number))
         rank = self.distributed.rank
         world_size = self.distributed.world_size
         lines_of_round = self.translator.searcher.batch_rows * world_size
-        texts: dict[int, str] = {}  # by the number of the line
+        texts: dict[int, str] = {}  # by place in the sample
         for start in range(0, len(order), lines_of_round):
             self.check_stop()
-            numbers = order[start : start + lines_of_round][rank::world_size]
+            round_of_rank = order[start : start + lines_of_round][rank::world_size]
             # Without the warning of `translate_lines` at each validation that digits are lost.
-            ranked = self.translator.translations([lines[number] for number in numbers], scored=False)
-            texts |= zip(numbers, [translations[0].text for translations in ranked], strict=True)
-        # Exchange them as JSON lists of (number, text), since the keys of a JSON object are texts.
+            ranked = self.translator.translations([self._sources[number] for number in round_of_rank], scored=False)
+            texts |= zip(round_of_rank, [translations[0].text for translations in ranked], strict=True)
+
+        # 2. Exchange them as JSON lists of (number, text), since the keys of a JSON object are texts.
         for texts_of_rank in self.distributed.gather_text(json.dumps(list(texts.items()))):
             texts |= json.loads(texts_of_rank)
-        return [texts[number] for number in range(len(lines))]
+        return [TranslatedPair(self._sources[number], self._references[number], texts[number]) for number in numbers]
 
 
 def _losses_of(means: Means) -> dict[str, float]:

@@ -21,8 +21,6 @@ TARGET_TABLE: Final = "own_target_embedding.tokens.weight"
 HEAD: Final = "own_head.weight"
 _TABLES: Final = {SOURCE_TABLE: "source embedding", TARGET_TABLE: "target embedding", HEAD: "output head"}
 """Weights with one row per piece of a vocabulary."""
-_SHAPELESS_SETTINGS: Final = ("heads", "norm", "activation", "positions")
-"""Settings of the model that have no effect on the shapes of its weights."""
 
 
 def initial_checkpoint(config: Config) -> Path:
@@ -30,9 +28,6 @@ def initial_checkpoint(config: Config) -> Path:
     assert config.training.initialize_from is not None
     path = Path(config.training.initialize_from)
     advice = "set training.initialize_from to the folder of another run, or of one of its checkpoints"
-    new_run = Path(config.run.directory).resolve()
-    if new_run in (path.resolve(), *path.resolve().parents):
-        raise RunError(f"training.initialize_from is {path}, the run to be trained; {advice}, or leave it out")
     if (path / STATE_FILE).is_file():
         return path.resolve()
     run = RunFolder(path)
@@ -55,10 +50,6 @@ def initialize(model: Transformer, subword: SubwordPair, config: Config) -> list
     state, old_weights = load_weights(path)
     kind = "moving average of the weights" if state.average else "weights"
     lines = [f"starting from the {kind} of {path}"]
-    for key in _SHAPELESS_SETTINGS:
-        old_value, new_value = getattr(state.model, key), getattr(config.model, key)
-        if old_value != new_value:
-            lines.append(f"caution: model.{key} is {new_value}, but the weights were trained with {old_value}")
 
     # Layers: weights of the same name and shape; a bias only together with its matrix.
     new_weights = model.state_dict()  # shares its memory with the model
@@ -86,16 +77,12 @@ def initialize(model: Transformer, subword: SubwordPair, config: Config) -> list
         old_table = old_weights.get(name, old_table)
         if name not in new_weights:
             continue
-        if new_weights[name].size(1) != old_table.size(1):
-            widths = f"{new_weights[name].size(1)} here and {old_table.size(1)} in that run"
-            lines.append(f"{title}: newly initialized, since its width is {widths}")
-        elif old_subword is None:
-            lines.append(f"{title}: newly initialized, since the subword models of that run are not available")
-        else:
+        rows = 0
+        if old_subword is not None and new_weights[name].size(1) == old_table.size(1):
             side = "source" if name == SOURCE_TABLE else "target"
             rows = _copy_rows(new_weights[name], getattr(subword, side), old_table, getattr(old_subword, side))
-            copied += rows
-            lines.append(f"{title}: {rows:,} of {len(new_weights[name]):,} pieces copied, matched by their text")
+        copied += rows
+        lines.append(f"{title}: {rows:,} of {len(new_weights[name]):,} pieces copied, matched by their text")
 
     if copied == 0:
         raise CheckpointError(

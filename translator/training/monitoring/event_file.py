@@ -3,7 +3,6 @@
 TensorBoard sorts groups of curves by name and opens the first two: `loss` and `quality`, so no other comes before them.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -11,8 +10,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from translator.config import Config
-from translator.config.resuming import flatten
 from translator.evaluation import Score, TranslatedPair
 from translator.evaluation.markdown import isolate_persian, markdown_table
 from translator.evaluation.text_variants import RAW
@@ -20,14 +17,6 @@ from translator.run.storage import storage_errors
 
 TEST_SUFFIX: Final = ".test"  # suffix of an event file that an evaluation wrote
 _QUALITY: Final = ("bleu", "chrf")  # the scores in the group `quality`, with those of the test set
-_CHARTS: Final = {
-    "loss": ["loss/train", "loss/validation"],
-    "perplexity": ["train/perplexity", "validation/perplexity"],
-    "BLEU": ["quality/bleu", "quality/test_bleu"],
-    "chrF": ["quality/chrf", "quality/test_chrf"],
-    "loss by source": ["train_by_source/.*", "validation_by_source/.*/loss"],
-}
-"""The layout of the tab Custom Scalars: charts of related curves, such as training and validation loss."""
 
 
 class EventFile:
@@ -38,12 +27,10 @@ class EventFile:
         from torch.utils.tensorboard import SummaryWriter  # slow to import
 
         self._folder = folder
-        charts = {title: ["Multiline", tags] for title, tags in _CHARTS.items()}
         with storage_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
             # TensorBoard ignores the points of earlier files from `purge_step` on.
             self._writer: Any = SummaryWriter(str(folder), purge_step=step + 1)
-            self._writer.add_custom_scalars({"training": charts})
 
     def add_curves(self, curves: Mapping[str, Mapping[str, float]], step: int) -> None:
         """Write the points of curves, by group and name."""
@@ -75,22 +62,9 @@ class EventFile:
         with storage_errors(self._folder):
             self._writer.add_image("validation/attention", image, step, dataformats="HWC")
 
-    def close(self, config: Config, validation_scores: Mapping[str, float]) -> None:
-        """Write the settings of the run, beside its scores, to compare runs; then close the file."""
-        from torch.utils.tensorboard.summary import hparams
-
-        # `SummaryWriter.add_hparams` would create a second run. TensorBoard reads the names of the columns here, and
-        # their values from the curves.
-        columns = {f"quality/test_{name}": 0.0 for name in _QUALITY}
-        for name, value in validation_scores.items():
-            columns[_validation_tag(name)] = value
-        settings = {}
-        for key, setting in flatten(config.model_dump(mode="json")).items():
-            # Booleans and null as text: TensorBoard would show 1.0000, or nothing.
-            settings[key] = json.dumps(setting) if isinstance(setting, bool | list | None) else setting
+    def close(self) -> None:
+        """Write what is not written yet, and close the file."""
         with storage_errors(self._folder):
-            for summary in hparams(settings, columns):  # type: ignore[no-untyped-call]
-                self._writer.file_writer.add_summary(summary)
             self._writer.close()
 
 

@@ -36,10 +36,6 @@ class LossesBySource:
         """Return the losses of `split`, numbered as `translator.data` numbers its pairs."""
         return cls({name: corpus.count(split, name) for name in corpus.names(split)})
 
-    def sources(self, pairs: ArrayLike) -> Numbers:
-        """Return (N,): the index in `names` of the source of each pair, for pair numbers (N,)."""
-        return np.searchsorted(self.starts, pairs, side="right").astype(np.int64) - 1
-
     def sums(self, losses: ArrayLike, tokens: ArrayLike, pairs: ArrayLike) -> NDArray[np.float64]:
         """Return (2, P): the summed loss and the target tokens of each source; these sums are additive.
 
@@ -48,7 +44,7 @@ class LossesBySource:
             tokens: (N,) their target tokens, EOS included.
             pairs: (N,) their pair numbers in the split.
         """
-        sources = self.sources(pairs)
+        sources = np.searchsorted(self.starts, pairs, side="right") - 1  # (N,) index in `names`
         count = len(self.names)
         return np.stack(
             [

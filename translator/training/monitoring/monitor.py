@@ -85,7 +85,7 @@ class Monitor:
             try:
                 yield
             finally:
-                self._events.close(self._config, self._progress.last_validation)
+                self._events.close()
 
     def restart_clock(self) -> None:
         """Exclude the time since the last report from the next report's rates, after a save or a validation."""
@@ -175,7 +175,7 @@ class Monitor:
                 continue
             progress.skipped += 1
             progress.skipped_in_a_row += 1
-            if progress.skipped_in_a_row == 1 and self._distributed.main:
+            if progress.skipped_in_a_row == 1:
                 LOGGER.warning(
                     f"step {step}: loss or gradient is not finite, so this update is skipped ({progress.skipped} in "
                     f"all; training.max_skipped_updates={limit} in a row stop the run)"
@@ -195,8 +195,7 @@ class Monitor:
         step = self._progress.step
         # 1. The event file.
         self._events.add_validation(validation.scores, step)
-        curves = {f"validation_by_source/{name}": scores for name, scores in validation.by_source.items()}
-        self._events.add_curves(curves, step)
+        self._events.add_curves({"validation_by_source": validation.loss_by_source}, step)
         self._events.add_translations(validation.watched, step)
         if validator.drawn_source is not None:
             attention_map = validator.translator.attention(validator.drawn_source)
@@ -208,8 +207,6 @@ class Monitor:
 
     def show_translations(self, pairs: Sequence[TranslatedPair]) -> None:
         """Log how the model translates `pairs` now."""
-        if not self._distributed.main:
-            return
         lines = [f"step {self._progress.step}: the model translates"]
         for pair in pairs:
             lines.append(f"  {excerpt(pair.source, _MAX_TEXT)}")
