@@ -158,7 +158,6 @@ def choices(config: Config) -> Choices:
         precision=precision,
         compile=False,
         capture=False,
-        reasons={},
     )
 
 

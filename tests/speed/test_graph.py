@@ -33,7 +33,6 @@ def cuda_learner(config: Config, *, capture: bool, compile: bool = False) -> Lea
         precision="bf16",
         compile=compile,
         capture=capture,
-        reasons={},
     )
     return build_learner(config, (21, 27), torch.device("cuda"), choices, Distributed())
 

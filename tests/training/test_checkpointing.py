@@ -11,7 +11,7 @@ import torch
 from safetensors import SafetensorError
 
 from tests.support.faults import Faults, Killed, Kind
-from tests.support.small_checkpoints import change_state, damage, named, put
+from tests.support.small_checkpoints import damage, named
 from tests.support.small_state import NO_AVERAGE, SmallRun
 from tests.support.tiny_runs import assert_same_bits
 from translator.checkpoint.files import load_checkpoint
@@ -152,17 +152,6 @@ def test_resume_refuses_changed_text(tmp_path: Path, monkeypatch: pytest.MonkeyP
         again.restore()
 
 
-def test_resume_refuses_a_checkpoint_without_optimizer_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_of(tmp_path, None)
-    again = SmallRun(tmp_path)
-    again.restore()
-    again.step()
-    monkeypatch.setattr(again.state.optimizer, "tensors", dict)
-    again.save()
-    with pytest.raises(CheckpointError, match=r"lacks data for training.*delete it to resume"):
-        SmallRun(tmp_path).restore()
-
-
 @pytest.mark.parametrize("setting", ["heads=4", "norm=post", "activation=gelu", "max_positions=64"])
 def test_resume_refuses_another_model_with_weights_of_the_same_shapes(tmp_path: Path, setting: str) -> None:
     run_of(tmp_path, None)
@@ -174,25 +163,6 @@ def test_resume_refuses_another_model_with_weights_of_the_same_shapes(tmp_path: 
 def test_resume_accepts_another_dropout(tmp_path: Path) -> None:
     run_of(tmp_path, None)
     assert SmallRun(tmp_path, "model.dropout=0.3").restore()
-
-
-@pytest.mark.parametrize(
-    ("keys", "value", "message"),
-    [
-        (("progress", "colour"), 1, "lacks data for training .*colour"),
-        (("position", "row"), 2**70, "damaged"),
-        (("average", "updates"), 0.5, "damaged"),
-        (("average",), {}, "lacks data for training"),
-    ],
-)
-def test_resume_refuses_progress_that_it_cannot_continue(
-    tmp_path: Path, keys: tuple[str, ...], value: object, message: str
-) -> None:
-    run_of(tmp_path, 5.0)
-    last = find_checkpoint(SmallRun(tmp_path).folder, "last")
-    change_state(last, lambda values: put(values["state"], keys, value))
-    with pytest.raises(CheckpointError, match=message):
-        SmallRun(tmp_path).restore()
 
 
 def about_to_save(folder: Path, case: str) -> SmallRun:

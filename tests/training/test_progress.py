@@ -21,7 +21,7 @@ def note_all(progress: TrainingProgress, metric: str, *scores: float) -> list[bo
 def test_a_higher_chrf_or_a_lower_loss_counts_as_better(metric: str, scores: tuple[float, ...]) -> None:
     progress = TrainingProgress()
     assert note_all(progress, metric, *scores) == [True, True, False]
-    assert progress.best_step == 2
+    assert progress.best_score == scores[1]
     assert progress.validations_without_gain == 1
     assert progress.validated_step == 3
 

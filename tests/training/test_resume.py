@@ -161,9 +161,9 @@ def test_a_stop_during_validation_saves_and_the_validation_is_repeated(
     halved = tiny(f"run.directory={tmp_path}/halved")
     original = Validator._losses
 
-    def losses_with_a_signal(self: Validator) -> Any:
+    def losses_with_a_signal(self: Validator, check_stop: Callable[[], None]) -> Any:
         kill_ourselves(signal.SIGINT)
-        return original(self)
+        return original(self, check_stop)
 
     with monkeypatch.context() as patch:
         patch.setattr(Validator, "_losses", losses_with_a_signal)
@@ -176,7 +176,6 @@ def test_a_stop_during_validation_saves_and_the_validation_is_repeated(
     progress = run(halved).progress
     assert_same_bits(final(halved), final(tiny()))
     expected = load_checkpoint(find_checkpoint(checkpoints(tiny()), "last")).state.progress
-    assert progress.best_step == expected["best_step"]
     assert progress.best_score == expected["best_score"]
 
 

@@ -32,7 +32,6 @@ def test_a_finished_run_is_recognised_and_resumes_when_asked_for_more(tiny: Any,
     assert longer.progress.step == 18
     assert len(longer.run.sessions()) == 2
     best = find_checkpoint(longer.run.checkpoints_folder, "best").name
-    assert best == f"step-{longer.progress.best_step:06d}"
     assert {score.checkpoint for score in longer.scores} == {best}
 
     # A missing evaluation is made up, whatever other texts were scored.

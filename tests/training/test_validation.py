@@ -1,13 +1,9 @@
-"""Validation on one process and on several gives the same numbers, and all stop together."""
+"""A validation gives the losses of all pairs that fit, and the scores of a translated sample."""
 
 import copy
 import math
-import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +20,6 @@ from translator.inference.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
 from translator.speed.blockwise_loss import blockwise_head_loss
 from translator.speed.device import Arithmetic
-from translator.training.distributed import Distributed
 from translator.training.validation import Validation, Validator
 
 RECIPE = """
@@ -41,31 +36,6 @@ model:
 training: {{validation_sentences: 30}}
 search: {{method: greedy, max_length_ratio: 1.0}}
 """
-
-
-class StopError(Exception):
-    """Stands in for a stop signal."""
-
-
-@dataclass(eq=False)
-class ThreadRanks(Distributed):
-    """A rank run as a thread of this process; it fails if it waits for the others in vain."""
-
-    barrier_of_all: threading.Barrier = field(kw_only=True)
-    shared: list[Any] = field(kw_only=True)
-
-    def _gather(self, value: Any) -> list[Any]:
-        self.shared[self.rank] = value
-        self.barrier_of_all.wait(120)
-        values = list(self.shared)
-        self.barrier_of_all.wait(120)
-        return values
-
-    def sum(self, values: Sequence[float]) -> list[float]:
-        return [sum(column) for column in zip(*self._gather(list(values)), strict=True)]
-
-    def gather_text(self, text: str) -> list[str]:
-        return self._gather(text)
 
 
 class Setting:
@@ -90,27 +60,8 @@ class Setting:
         searcher = TorchSearcher([self.model().eval()], torch.device("cpu"))
         return Translator(searcher, self.data.subword, self.data.normalizer, self.config.search, 40)
 
-    def validate(self, ranks: Distributed, check: Callable[[], None] = lambda: None) -> Validation:
-        arithmetic = Arithmetic(torch.device("cpu"), "float32")
-        return Validator(self.config, self.data, self.model(), arithmetic, check, ranks).validate()
-
-    def together(self, world: int, check: Callable[[Distributed], None]) -> list[Validation | BaseException]:
-        """Return what each of `world` ranks gives, a validation or the StopError that `check` raised."""
-        barrier = threading.Barrier(world)
-        shared = [None] * world
-
-        def member(rank: int) -> Validation | BaseException:
-            ranks = ThreadRanks(rank, world, barrier_of_all=barrier, shared=shared)
-            try:
-                return self.validate(ranks, lambda: check(ranks))
-            except StopError as error:
-                return error
-            except BaseException:
-                barrier.abort()
-                raise
-
-        with ThreadPoolExecutor(world) as pool:
-            return list(pool.map(member, range(world)))
+    def validator(self) -> Validator:
+        return Validator(self.config, self.data, self.model(), Arithmetic(torch.device("cpu"), "float32"))
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +123,7 @@ def plain(setting: Setting) -> PlainLosses:
 
 def test_losses_equal_plain_cross_entropy_over_all_pairs(setting: Setting, plain: PlainLosses) -> None:
     loss = sum(plain.losses.values()) / sum(plain.tokens.values())
-    scores = setting.validate(Distributed()).scores
+    scores = setting.validator().validate().scores
     assert scores["loss"] == pytest.approx(loss, rel=1e-5)
     assert scores["perplexity"] == pytest.approx(math.exp(loss), rel=1e-4)
 
@@ -181,25 +132,16 @@ def test_losses_equal_plain_cross_entropy_over_all_pairs(setting: Setting, plain
 def test_losses_of_a_source_equal_plain_cross_entropy_over_its_pairs(
     setting: Setting, plain: PlainLosses, name: str
 ) -> None:
-    loss = setting.validate(Distributed()).loss_by_source[name]
+    loss = setting.validator().validate().loss_by_source[name]
     assert loss == pytest.approx(plain.losses[name] / plain.tokens[name], rel=1e-5)
 
 
-def test_the_model_returns_to_its_mode(setting: Setting) -> None:
-    model = setting.model().train()
-    arithmetic = Arithmetic(torch.device("cpu"), "float32")
-    Validator(setting.config, setting.data, model, arithmetic, lambda: None, Distributed()).validate()
-    assert model.training
-
-
 def test_the_sample_is_translated_line_by_line_as_in_an_evaluation(setting: Setting) -> None:
-    arithmetic = Arithmetic(torch.device("cpu"), "float32")
-    validator = Validator(setting.config, setting.data, setting.model(), arithmetic, lambda: None, Distributed())
-    assert not validator.translator.search.split_sentences
+    assert not setting.validator().translator.search.split_sentences
 
 
 def test_shown_translations_equal_those_of_the_translator(setting: Setting) -> None:
-    watched = setting.validate(Distributed()).watched
+    watched = setting.validator().validate().watched
     assert len(watched) == 3
     for pair in watched:
         assert pair.hypothesis == setting.translator().translate(pair.source)
@@ -216,13 +158,13 @@ class OverLong:
 @pytest.fixture(params=["words", "all"])
 def over_long(setting: Setting, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> OverLong:
     """Pairs of `words`, or all pairs, do not fit."""
-    usual = setting.validate(Distributed())
+    usual = setting.validator().validate()
     pair_count = setting.data.pair_count("validation")
     words_count = setting.data.corpus.count("validation", "words")
     first_fitting = words_count if request.param == "words" else pair_count
     fitting_numbers = np.arange(first_fitting, pair_count)
     monkeypatch.setattr(handler, "usable_by_source", lambda *_: [fitting_numbers])
-    return OverLong(validation=setting.validate(Distributed()), usual=usual)
+    return OverLong(validation=setting.validator().validate(), usual=usual)
 
 
 def test_pairs_that_do_not_fit_into_a_row_are_translated_and_scored(over_long: OverLong) -> None:
@@ -238,28 +180,4 @@ def test_a_validation_of_which_no_pair_fits_into_a_row_has_no_loss(
     setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(handler, "usable_by_source", lambda *_: [])
-    assert setting.validate(Distributed()).scores.keys() == {"bleu", "chrf"}
-
-
-@pytest.mark.parametrize("world_size", [2, 9])
-def test_several_ranks_give_the_same_validation_as_one(setting: Setting, world_size: int) -> None:
-    alone = setting.validate(Distributed())
-    for validation in setting.together(world_size, lambda ranks: None):
-        assert validation == alone
-
-
-@pytest.mark.parametrize("signal_at", [0, 5])
-def test_a_signal_at_one_rank_stops_all(setting: Setting, signal_at: int) -> None:
-    """Rank 1 notices the signal at check number `signal_at` (from 0); no rank is left waiting."""
-    checks = [0, 0]
-
-    def check(ranks: Distributed) -> None:
-        checks[ranks.rank] += 1
-        is_signalled = ranks.rank == 1 and checks[1] > signal_at
-        (signalled_ranks,) = ranks.sum([float(is_signalled)])
-        if signalled_ranks > 0:
-            raise StopError
-
-    results = setting.together(2, check)
-    assert [type(result) for result in results] == [StopError, StopError]
-    assert checks == [signal_at + 1, signal_at + 1]
+    assert setting.validator().validate().scores.keys() == {"bleu", "chrf"}

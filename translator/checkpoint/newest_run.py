@@ -4,7 +4,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from translator.checkpoint.state import STATE_FILE, pin_checkpoint, read_state
+from translator.checkpoint.state import BEST, LAST, STATE_FILE, pin_checkpoint
 from translator.core.loop import Progress, stopping
 from translator.errors import TranslatorError
 from translator.run.folder import RunFolder
@@ -18,28 +18,21 @@ def newest_finished_run(folder: Path) -> Path | None:
     """
     if folder.is_dir():
         os.scandir(folder).close()  # `glob` finds nothing in a folder that may not be read
-    # 1. The newest checkpoint of each run; a running training may delete one meanwhile.
-    newest: dict[Path, tuple[float, Path]] = {}
-    files = f"checkpoints/step-*/{STATE_FILE}"
     # `**` follows no links, and a run may be a link to another disk.
-    for file in (*folder.glob(f"*/{files}"), *folder.glob(f"**/{files}")):
-        run = file.parents[2]
-        with contextlib.suppress(OSError):
-            newest[run] = max(newest.get(run, (0.0, file)), (file.stat().st_mtime, file))
-
-    # 2. The newest run that is finished and can be loaded.
-    for run in sorted(newest, key=lambda run: newest[run], reverse=True):
-        _, file = newest[run]
+    last_state = f"checkpoints/{LAST}/{STATE_FILE}"
+    states = {*folder.glob(f"*/{last_state}"), *folder.glob(f"**/{last_state}")}
+    for file in sorted(states, key=lambda file: file.stat().st_mtime, reverse=True):
         with contextlib.suppress(TranslatorError, OSError):
-            if _is_finished(RunFolder.open(run), file.parent):
-                return run
+            run = RunFolder.open(file.parents[2])
+            if _is_finished(run):
+                return run.path
     return None
 
 
-def _is_finished(run: RunFolder, checkpoint: Path) -> bool:
+def _is_finished(run: RunFolder) -> bool:
     """Return whether the training of a usable run ended with its newest checkpoint; raise RunError if it is damaged."""
-    pin_checkpoint(run.checkpoints_folder, "best")
-    state = read_state(checkpoint)
+    pin_checkpoint(run.checkpoints_folder, BEST)
+    state = pin_checkpoint(run.checkpoints_folder, LAST).state
     progress = Progress(
         step=state.step,
         seconds=state.progress.get("seconds", 0.0),

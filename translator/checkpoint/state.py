@@ -152,26 +152,12 @@ def pin_checkpoint(folder: Path, name: str) -> PinnedCheckpoint:
     path = find_checkpoint(folder, name)
     try:
         identity = sha256_of_file(path / STATE_FILE)
-        description = _read_sized(path)
+        description = read_description(path)
     except OSError as error:
         raise CheckpointError(f"cannot read {path / STATE_FILE} ({error.strerror})") from error
     except DamagedCheckpointError as error:
         raise CheckpointError(f"{error}; other {other_checkpoints(folder, path)}") from error
     return PinnedCheckpoint(path=path, state=description.state, sha256=description.sha256, identity=identity)
-
-
-def read_state(path: Path) -> CheckpointState:
-    """Return the state of the checkpoint in `path`; verify only sizes of tensor files; errors as `load_checkpoint`."""
-    return _read_sized(path).state
-
-
-def _read_sized(path: Path) -> CheckpointDescription:
-    """Return the content of state.json, if each tensor file has the size that it names; errors as `load_checkpoint`."""
-    description = read_description(path)
-    for name, size in description.bytes.items():
-        if not (path / name).is_file() or (path / name).stat().st_size != size:
-            raise DamagedCheckpointError(f"{path / name} is missing or has the wrong length", path)
-    return description
 
 
 def check_normalizer(state: CheckpointState, rules: NormalizerRules, path: Path) -> None:
@@ -184,7 +170,10 @@ def check_normalizer(state: CheckpointState, rules: NormalizerRules, path: Path)
 
 
 def read_description(path: Path) -> CheckpointDescription:
-    """Return the content of state.json of the checkpoint in `path`; errors as `load_checkpoint`."""
+    """Return the content of state.json of the checkpoint in `path`, if each tensor file has the size that it names.
+
+    Errors as `load_checkpoint`.
+    """
     file = path / STATE_FILE
     try:
         description = read_signed_record(_DESCRIPTION, file.read_bytes())
@@ -198,7 +187,15 @@ def read_description(path: Path) -> CheckpointDescription:
     name = _STEP_NAME.fullmatch(path.name)
     if name and int(name[1]) != description.state.step:
         raise DamagedCheckpointError(f"{file} is of step {description.state.step}, unlike its folder", path)
+    for tensor_file, size in description.bytes.items():
+        if not (path / tensor_file).is_file() or (path / tensor_file).stat().st_size != size:
+            raise DamagedCheckpointError(f"{path / tensor_file} is missing or has the wrong length", path)
     return description
+
+
+def read_state(path: Path) -> CheckpointState:
+    """Return the state of the checkpoint in `path`; errors as `load_checkpoint`."""
+    return read_description(path).state
 
 
 def verify_file(path: Path, name: str, digest: str) -> None:

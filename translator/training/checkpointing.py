@@ -4,7 +4,7 @@ import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from translator.checkpoint.files import LoadedCheckpoint, are_finite, restore_weights, save_checkpoint
+from translator.checkpoint.files import are_finite, restore_weights, save_checkpoint
 from translator.checkpoint.retention import go_back_to, mark_best, newest_whole, ranked_steps, remove_old_checkpoints
 from translator.checkpoint.state import CheckpointState, check_normalizer, step_folder
 from translator.config import Config
@@ -55,32 +55,25 @@ class TrainingState:
             RunError: a weight is not finite; nothing is written.
             StorageError: the write failed; older checkpoints are untouched.
         """
-        self._check_weights()
-        if self.writes:
-            self._save()
-        self.saved_step = self.progress.step
-
-    def _check_weights(self) -> None:
-        """Raise RunError if a weight is not finite."""
         if not are_finite(self.model.parameters()):
             raise RunError(
                 f"a weight is no longer finite near step {self.progress.step}; the last checkpoint is intact. Lower "
                 "training.learning_rate or raise training.warmup_steps, and train into a new folder (run.directory=...)"
             )
+        if self.writes:
+            self._write()
+        self.saved_step = self.progress.step
 
-    def _save(self) -> None:
+    def _write(self) -> None:
         """Write the checkpoint; only when it is on the disk, update the links and delete old checkpoints."""
-        state = self._description()
         average = {} if self.average is None else self.average.model.state_dict()
-        save_checkpoint(self._folder, state, self.model.state_dict(), self.optimizer.tensors(), average)
+        save_checkpoint(self._folder, self._description(), self.model.state_dict(), self.optimizer.tensors(), average)
         best_steps = ranked_steps(self._folder, lower_is_better=self._lower_is_better)
         if best_steps:
             mark_best(self._folder, best_steps[0])
+        settings = self.config.training
         remove_old_checkpoints(
-            self._folder,
-            self.config.training.keep_checkpoints,
-            self.config.training.keep_best,
-            lower_is_better=self._lower_is_better,
+            self._folder, settings.keep_checkpoints, settings.keep_best, lower_is_better=self._lower_is_better
         )
 
     def restore(self) -> bool:
@@ -108,12 +101,12 @@ class TrainingState:
 
         # 2. Load the tensors and the progress.
         restore_weights(self.model, checkpoint.model, path)
-        try:
-            self._load_training(checkpoint)
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise CheckpointError(
-                f"{path} lacks data for training ({error!r}); delete it to resume from the checkpoint before it"
-            ) from error
+        self.optimizer.restore(checkpoint.training)
+        if self.average is not None:  # if newly enabled, it starts from the weights
+            updates = state.average["updates"] if checkpoint.average else 0
+            self.average.restore(checkpoint.average or checkpoint.model, updates)
+        self.progress = TrainingProgress(**state.progress)
+        self.position = DataPosition(**state.position)
         self.saved_step = self.progress.step
 
         # 3. In other batches, a position within the epoch has no meaning.
@@ -157,18 +150,6 @@ class TrainingState:
                 f"the weights in {path} are of another model: {'; '.join(differences)}. Restore the settings, also "
                 f"in {self.run.config_file}, or train into another folder (run.directory=runs/OTHER)"
             )
-
-    def _load_training(self, checkpoint: LoadedCheckpoint) -> None:
-        """Load moments, moving average, progress and position; a checkpoint without training raises various errors."""
-        state = checkpoint.state
-        if state.step and not checkpoint.training:
-            raise KeyError("optimizer moments")
-        self.optimizer.restore(checkpoint.training)
-        if self.average is not None:  # if newly enabled, it starts from the weights
-            updates = state.average["updates"] if checkpoint.average else 0
-            self.average.restore(checkpoint.average or checkpoint.model, updates)
-        self.progress = TrainingProgress(**state.progress)
-        self.position = DataPosition(**state.position)
 
     def _description(self) -> CheckpointState:
         # The score counts only if it is of these weights.

@@ -140,15 +140,24 @@ class Distributed:
             dist.all_gather_object(texts, text)
         return texts
 
+    def of_main(self, value: Any) -> Any:
+        """Return the JSON value of rank 0, for which the others wait up to 24 hours."""
+        self.barrier()
+        return json.loads(self.gather_text(json.dumps(value))[0])
+
     def check_equal(self, values: Mapping[str, Any]) -> None:
         """Raise ConfigError, the same on every rank, with each key whose JSON value is not the same on all ranks."""
-        texts = self.gather_text(json.dumps(dict(values)))
-        differences = _differences([json.loads(text) for text in texts])
-        if differences:
-            raise ConfigError(
-                "\n".join(["the ranks of this training differ in:", *differences])
-                + "\nnothing was trained; start all with the same recipe, --set, version and run folder"
-            )
+        first, *others = [json.loads(text) for text in self.gather_text(json.dumps(dict(values)))]
+        for rank, other in enumerate(others, start=1):
+            if other == first:
+                continue
+            lines = ["the ranks of this training differ in:"]
+            for key in first | other:
+                if first.get(key) != other.get(key):
+                    ours, theirs = show_value(first.get(key)), show_value(other.get(key))
+                    lines.append(f"  {key}: {ours} on rank 0, {theirs} on rank {rank}")
+            lines.append("nothing was trained; start all with the same recipe, --set, version and run folder")
+            raise ConfigError("\n".join(lines))
 
     @lost_process_errors()
     def barrier(self) -> None:
@@ -173,16 +182,3 @@ class Distributed:
         """Replace `values`, any shape, by its sum over all ranks, reproducibly."""
         if self.world_size > 1:
             dist.all_reduce(values, group=self._gradients)
-
-
-def _differences(values_by_rank: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a line for each key in which the first rank with other values differs from rank 0."""
-    first = values_by_rank[0]
-    for rank, values in enumerate(values_by_rank):
-        if values != first:
-            keys = [key for key in {**first, **values} if values.get(key) != first.get(key)]
-            return [
-                f"  {key}: {show_value(first.get(key))} on rank 0, {show_value(values.get(key))} on rank {rank}"
-                for key in keys
-            ]
-    return []

@@ -13,6 +13,7 @@ import torch
 
 from translator.config import Config, TrainingConfig
 from translator.errors import ConfigError
+from translator.run.logging import LOGGER, RECORD
 from translator.speed.device import (
     GPU_ROUNDING,
     Precision,
@@ -33,21 +34,20 @@ OLDEST_COMPILED: Final = (7, 0)  # compute capability of the oldest GPUs for whi
 
 @dataclass(frozen=True)
 class Choices:
-    """The chosen settings, with reasons for the log and run.json."""
+    """The chosen settings."""
 
     precision: Precision
     compile: bool  # layers and output head
     capture: bool  # forward and backward pass in a CUDA graph
-    reasons: dict[str, str]  # by key of the recipe: the choice and its reason
 
     def summary(self, processes: int) -> str:
-        """Return the choices as one line, without their reasons."""
+        """Return the choices as one line."""
         parts = [f"training in {self.precision}", f"{processes} process" + ("es" if processes > 1 else "")]
         if self.compile:
             parts.append("compiled")
         if self.capture:
             parts.append("in a CUDA graph")
-        return ", ".join(parts) + " (log.txt says why)"
+        return ", ".join(parts)
 
 
 def choose(device: torch.device, config: Config) -> Choices:
@@ -56,17 +56,12 @@ def choose(device: torch.device, config: Config) -> Choices:
     Raises ConfigError: bf16 on a GPU that does not support it, or a compiled step on a CPU.
     """
     settings = config.training
-    precision, precision_reason = choose_precision(device, settings.precision)
-    compiles, compile_reason = _compilation(device, settings)
-    answer = "yes" if compiles else "no"
+    precision, reason = choose_precision(device, settings.precision)
+    RECORD.info("training.precision: %s (%s)", precision, reason)
     return Choices(
         precision=precision,
-        compile=compiles,
+        compile=_compiles(device, settings),
         capture=device.type == "cuda" and settings.compile != "never",
-        reasons={
-            "training.precision": f"{precision} ({precision_reason})",
-            "training.compile": f"{answer} ({compile_reason})",
-        },
     )
 
 
@@ -91,24 +86,21 @@ def choose_precision(device: torch.device, setting: Precision | Literal["auto"] 
     return "bf16", f"this {processor} supports it"
 
 
-def _compilation(device: torch.device, config: TrainingConfig) -> tuple[bool, str]:
-    """Return whether layers and output head are compiled, and the reason."""
+def _compiles(device: torch.device, config: TrainingConfig) -> bool:
+    """Return whether layers and output head are compiled; say what is missing for it."""
     if device.type == "cpu" and config.compile == "always":
         raise ConfigError("training.compile is `always`, but on a CPU a compiled step is slower; use auto or never")
     if config.compile != "auto":
-        return config.compile == "always", "as set"
-    if device.type == "cpu":
-        return False, "no gain on a CPU"
-    if device.type != "cuda":
-        return False, "not tested on Apple GPUs"
-    if not any(map(shutil.which, ("cc", "gcc", "clang"))):
-        return False, "torch.compile needs a C compiler, and none is installed"
-    if importlib.util.find_spec("triton") is None:
-        return False, "torch.compile needs Triton, which is not installed"
+        return config.compile == "always"
+    if device.type != "cuda" or config.max_steps < FEWEST_COMPILED:
+        return False
     if torch.cuda.get_device_capability(device) < OLDEST_COMPILED:
-        return False, "torch.compile needs a GPU of compute capability 7.0 or newer"
-    reason = f"{config.max_steps:,} updates; worth it from {FEWEST_COMPILED:,} on"
-    return config.max_steps >= FEWEST_COMPILED, reason
+        return False
+    has_compiler = any(map(shutil.which, ("cc", "gcc", "clang")))
+    if not has_compiler or importlib.util.find_spec("triton") is None:
+        LOGGER.info("nothing is compiled: torch.compile needs a C compiler and Triton")
+        return False
+    return True
 
 
 def choose_processes(config: Config) -> int:

@@ -12,7 +12,6 @@ class TrainingProgress(Progress):
 
     starts: int = 0  # number of starts and restarts
     best_score: float | None = None
-    best_step: int | None = None
     last_validation: dict[str, float] = field(default_factory=dict)
     validation_losses: list[list[float]] = field(default_factory=list)  # the update and the loss of each
     skipped: int = 0  # updates, in the whole run
@@ -27,7 +26,6 @@ class TrainingProgress(Progress):
         better = score is not None and self._is_better(score, lower_is_better=metric == "loss")
         if better:
             self.best_score = score
-            self.best_step = self.step
             self.validations_without_gain = 0
         elif score is not None:
             self.validations_without_gain += 1

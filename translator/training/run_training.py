@@ -18,7 +18,7 @@ from translator.evaluation import Score, TranslatedPair, evaluate_run, saved_sco
 from translator.evaluation.test_sets import sides_of_test_split
 from translator.run.folder import RunFolder
 from translator.run.locks import hold_folder
-from translator.run.logging import LOGGER, RECORD, log_to_file
+from translator.run.logging import LOGGER, log_to_file
 from translator.run.provenance import describe_environment, package_versions
 from translator.run.signals import StopRequest
 from translator.speed.device import Arithmetic, choose_device, model_must_fit
@@ -66,10 +66,9 @@ def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) ->
         changes = NO_CHANGES
         if distributed.main:
             caution_about_gpu(config.run.device, device)
-            run.check(config, allow_changed)  # report a wrong folder before waiting for its lock
-            saved_scores(run)  # report a damaged file of scores as early
+            changes = run.check(config, allow_changed)
+            saved_scores(run)  # report a damaged file of scores now, not after the training
             stack.enter_context(hold_folder(run.path))
-            changes = run.check(config, allow_changed)  # an earlier process may have changed the folder
         else:
             LOGGER.setLevel(logging.ERROR)
         data = _prepared_data(config, distributed)
@@ -114,10 +113,7 @@ def _train_and_evaluate(
     if not was_finished:
         trainer.train()
     reason = trainer.finished or ""
-    scores: list[Score] = []
-    samples: list[TranslatedPair] = []
-    if distributed.main:
-        scores, samples = _evaluate(config, run, trainer.progress, reason)
+    scores, samples = _evaluate(config, run, trainer.progress, reason) if distributed.main else ([], [])
     return TrainingOutcome(
         run=run,
         progress=trainer.progress,
@@ -157,8 +153,6 @@ def _record_restart(run: RunFolder, changes: Changes, choices: Choices, processe
     }
     for line in run.environment_changes(environment):
         LOGGER.info(line)
-    for setting, choice in choices.reasons.items():
-        RECORD.info("%s: %s", setting, choice)
     LOGGER.info(choices.summary(processes))
     run.note_session(environment, changes)
 

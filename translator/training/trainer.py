@@ -9,6 +9,7 @@ from translator.checkpoint.state import step_folder
 from translator.config import Config
 from translator.core.batch import StepBatches
 from translator.core.loop import Clock, Tick, train, validation_is_due
+from translator.core.transformer import Transformer
 from translator.core.update import Learner, StepResult
 from translator.data import DataHandler
 from translator.errors import Interrupted
@@ -29,7 +30,7 @@ _SHOWN_AT: Final = (0.0, 0.1)  # shares of `training.max_steps` after which tran
 
 
 class _StopAskedError(Exception):
-    """A stop signal has arrived on some rank."""
+    """A stop signal has arrived during a validation."""
 
 
 def initial_state(
@@ -41,8 +42,8 @@ def initial_state(
         RunError, CheckpointError: the checkpoint does not fit.
         ConfigError: the ranks resume from different places.
     """
-    if not run.has_checkpoint:
-        _initialize_weights(config, data, learner, distributed)
+    if distributed.main and not run.has_checkpoint:
+        _initialize_weights(config, data, learner.loss.model)  # the other ranks receive them
     state = TrainingState(config, run, data, learner.loss.model, learner.optimizer, writes=distributed.main)
 
     # Rank 0 restores before the barrier, since it cleans up after a killed process, the others after it.
@@ -60,11 +61,9 @@ def initial_state(
     return state
 
 
-def _initialize_weights(config: Config, data: DataHandler, learner: Learner, distributed: Distributed) -> None:
+def _initialize_weights(config: Config, data: DataHandler, model: Transformer) -> None:
     """Overwrite the random weights as `training.initialization` and `training.initialize_from` say."""
-    model = learner.loss.model
-    # Counting takes long; the other ranks receive the weights of rank 0.
-    if config.training.initialization == "counts" and distributed.main:
+    if config.training.initialization == "counts":
         LOGGER.info("counting words and their translations in the training text, for the initial weights")
         initialize_from_counts(model, data.training_ids(MOST_PAIRS))
     if config.training.initialize_from is not None:
@@ -92,18 +91,11 @@ class Trainer:
         self._distributed = distributed
         self._stop = stop
         self._clock = Clock(self.progress, distributed.exchange, lambda: stop.requested)
-        self._validator = Validator(
-            state.config,
-            state.data,
-            state.shipped_model,
-            arithmetic,
-            check_stop=self._check_stop,
-            distributed=distributed,
-        )
+        self._validator = Validator(state.config, state.data, state.shipped_model, arithmetic)
         self._intervals = self._settings.intervals
         if not self._validator.has_text:
             self._intervals = replace(self._intervals, validate_every=None)
-        self._monitor = Monitor(state.config, state.run, state.data, distributed, self.progress)
+        self._monitor = Monitor(state, distributed)
 
     @property
     def finished(self) -> str | None:
@@ -162,12 +154,19 @@ class Trainer:
         self._show_translations()
 
     def validate(self) -> None:
-        """Validate, report and save."""
+        """Validate and report on rank 0, and save; on a stop signal, raise on all ranks."""
         self._monitor.report()
-        with uncompiled():
-            validation = self._validator.validate()
-            better = self.progress.note_validation(validation.scores, self._settings.best_metric)
-            self._monitor.validated(validation, better, self._validator)
+        validation = None
+        if self._distributed.main:
+            with contextlib.suppress(_StopAskedError), uncompiled():
+                validation = self._validator.validate(self._check_stop)
+        scores = self._distributed.of_main(None if validation is None else validation.scores)
+        if scores is None:
+            raise _StopAskedError
+        is_best = self.progress.note_validation(scores, self._settings.best_metric)
+        if validation is not None:
+            with uncompiled():
+                self._monitor.validated(validation, is_best, self._validator)
         self._save()  # an earlier checkpoint of this step lacks the scores
 
     def save(self) -> None:
@@ -185,8 +184,8 @@ class Trainer:
         self._monitor.restart_clock()
 
     def _check_stop(self) -> None:
-        """Raise on all ranks if any has received a stop signal; called between the rounds of a validation."""
-        if self._clock.tick().stop:
+        """Raise if this process has received a stop signal; called between the batches of a validation."""
+        if self._stop.requested:
             raise _StopAskedError
 
     def _save_at_a_stop(self) -> None:
@@ -202,7 +201,7 @@ class Trainer:
         """Show early how the model translates a few sentences, unless a validation is about to show them."""
         is_early = self.progress.step in [int(share * self._settings.max_steps) for share in _SHOWN_AT]
         is_due = validation_is_due(self.progress, self._settings.limits, self._intervals)
-        if is_early and not is_due and self._validator.has_text:
+        if self._distributed.main and is_early and not is_due and self._validator.has_text:
             with uncompiled():
                 self._monitor.show_translations(self._validator.watch())
 

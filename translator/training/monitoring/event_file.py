@@ -16,7 +16,13 @@ from translator.evaluation.text_variants import RAW
 from translator.run.storage import storage_errors
 
 TEST_SUFFIX: Final = ".test"  # suffix of an event file that an evaluation wrote
-_QUALITY: Final = ("bleu", "chrf")  # the scores in the group `quality`, with those of the test set
+_VALIDATION_TAGS: Final = {
+    "loss": "loss/validation",
+    "perplexity": "validation/perplexity",
+    "bleu": "quality/bleu",
+    "chrf": "quality/chrf",
+}
+"""The curve of each score of a validation."""
 
 
 class EventFile:
@@ -43,7 +49,7 @@ class EventFile:
         """Write the points of the scores of a validation."""
         with storage_errors(self._folder):
             for name, value in scores.items():
-                self._writer.add_scalar(_validation_tag(name), value, step)
+                self._writer.add_scalar(_VALIDATION_TAGS[name], value, step)
 
     def add_translations(self, pairs: Sequence[TranslatedPair], step: int) -> None:
         """Write a table of sample translations, if there are any."""
@@ -68,13 +74,6 @@ class EventFile:
             self._writer.close()
 
 
-def _validation_tag(score: str) -> str:
-    """Return the tag of a score of validations."""
-    if score == "loss":
-        return "loss/validation"
-    return f"quality/{score}" if score in _QUALITY else f"validation/{score}"
-
-
 def show_test_scores(folder: Path, scores: Sequence[Score], *, has_own_set: bool) -> None:
     """Write scores on raw text to a separate event file, at the steps of their checkpoints; an average has no step.
 
@@ -94,5 +93,5 @@ def show_test_scores(folder: Path, scores: Sequence[Score], *, has_own_set: bool
         for score in shown:
             step = int(score.checkpoint.removeprefix("step-"))
             add(f"test_by_set/{score.test_set}/{score.metric}", score.score, step)
-            if has_own_set and score.test_set == first_set and score.metric in _QUALITY:
+            if has_own_set and score.test_set == first_set and score.metric in ("bleu", "chrf"):
                 add(f"quality/test_{score.metric}", score.score, step)

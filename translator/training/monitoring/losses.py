@@ -1,16 +1,16 @@
 """Losses by source of the corpus.
 
-N sentences, P sources
+R rows of a batch, L positions of a row, N sentences, P sources
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
 
-from translator.core.batch import Numbers
+from translator.core.batch import Batch
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.split import Split
 
@@ -23,44 +23,29 @@ class Means(NamedTuple):
 
 
 class LossesBySource:
-    """Adds up losses by source of a split, whose pairs are numbered source after source."""
+    """Adds up the losses of batches by source of a split, whose pairs are numbered source after source."""
 
-    def __init__(self, pair_counts: Mapping[str, int]) -> None:
-        """Take the number of pairs of each source, in the order of the numbering."""
-        self.names = tuple(pair_counts)
-        self.starts: Numbers = np.cumsum([0, *pair_counts.values()], dtype=np.int64)
-        """Number of the first pair of each source; the last entry is the number of all pairs."""
+    def __init__(self, corpus: PreparedCorpus, split: Split) -> None:
+        self.names = tuple(corpus.names(split))
+        pair_counts = [corpus.count(split, name) for name in self.names]
+        self._starts = np.cumsum([0, *pair_counts])  # number of the first pair of each source, and of all pairs
+        self._sums = np.zeros((2, len(self.names)))  # (2, P) loss and target tokens
 
-    @classmethod
-    def of_split(cls, corpus: PreparedCorpus, split: Split) -> "LossesBySource":
-        """Return the losses of `split`, numbered as `translator.data` numbers its pairs."""
-        return cls({name: corpus.count(split, name) for name in corpus.names(split)})
+    def add(self, batch: Batch, token_losses: Tensor) -> None:
+        """Add the negative log-likelihoods (R, L) of the tokens of a batch, in nats."""
+        losses = batch.sum_by_sentence(token_losses.cpu())  # (N,)
+        sources = np.searchsorted(self._starts, batch.pairs, side="right") - 1  # (N,) index in `names`
+        self._sums[0] += np.bincount(sources, losses, minlength=len(self.names))
+        self._sums[1] += np.bincount(sources, batch.target_lengths, minlength=len(self.names))
 
-    def sums(self, losses: ArrayLike, tokens: ArrayLike, pairs: ArrayLike) -> NDArray[np.float64]:
-        """Return (2, P): the summed loss and the target tokens of each source; these sums are additive.
-
-        Args:
-            losses: (N,) negative log-likelihoods of sentences, in nats.
-            tokens: (N,) their target tokens, EOS included.
-            pairs: (N,) their pair numbers in the split.
-        """
-        sources = np.searchsorted(self.starts, pairs, side="right") - 1  # (N,) index in `names`
-        count = len(self.names)
-        return np.stack(
-            [
-                np.bincount(sources, losses, minlength=count),
-                np.bincount(sources, tokens, minlength=count),
-            ]
-        )
-
-    def means(self, sums: NDArray[np.float64]) -> Means:
-        """Return the means of `sums` (2, P)."""
-        losses, tokens = sums
-        total_tokens = float(tokens.sum())
-        if total_tokens == 0:
+    def means(self, total: Callable[[Sequence[float]], list[float]] = list) -> Means:
+        """Return the means of what was added since the last call; `total` adds up numbers of all ranks."""
+        losses, tokens = np.array(total(self._sums.ravel().tolist())).reshape(self._sums.shape)
+        self._sums[:] = 0.0
+        if not tokens.any():
             return Means(loss=math.nan, by_source={})
         by_source = {}
         for name, loss_sum, token_count in zip(self.names, losses.tolist(), tokens.tolist(), strict=True):
             if token_count > 0:
                 by_source[name] = loss_sum / token_count
-        return Means(loss=float(losses.sum()) / total_tokens, by_source=by_source)
+        return Means(loss=float(losses.sum() / tokens.sum()), by_source=by_source)

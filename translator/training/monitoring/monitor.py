@@ -1,7 +1,4 @@
-"""Monitoring of a run: what is measured in each update, and reported to progress bar, log and TensorBoard.
-
-N sentences of a batch, P sources of the corpus
-"""
+"""Monitoring of a run: what is measured in each update, and reported to progress bar, log and TensorBoard."""
 
 import contextlib
 import math
@@ -13,23 +10,19 @@ from typing import Final
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from tqdm import tqdm
 
-from translator.config import Config
 from translator.core.loop import Tick
 from translator.core.update import StepResult
-from translator.data import DataHandler
 from translator.errors import RunError
 from translator.evaluation import TranslatedPair
-from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER, RECORD, end_within, progress_bar
 from translator.run.text import excerpt
+from translator.training.checkpointing import TrainingState
 from translator.training.distributed import Distributed
 from translator.training.monitoring.attention_picture import attention_figure
 from translator.training.monitoring.event_file import EventFile
 from translator.training.monitoring.losses import LossesBySource
-from translator.training.progress import TrainingProgress
 from translator.training.validation import Validation, Validator
 
 _MAX_TEXT: Final = 75  # characters of a sentence on the console
@@ -43,19 +36,13 @@ class Monitor:
     on the device until a report reads them.
     """
 
-    def __init__(
-        self,
-        config: Config,
-        run: RunFolder,
-        data: DataHandler,
-        distributed: Distributed,
-        progress: TrainingProgress,
-    ) -> None:
-        self._config = config
-        self._run = run
+    def __init__(self, state: TrainingState, distributed: Distributed) -> None:
+        """Watch the training of `state` on a rank."""
+        self._settings = state.config.training
+        self._folder = state.run.tensorboard_folder
         self._distributed = distributed
-        self._progress = progress
-        self._by_source = LossesBySource.of_split(data.corpus, "train")
+        self._progress = state.progress
+        self._by_source = LossesBySource(state.data.corpus, "train")
         self.training_loss = math.nan  # of the last report
         self._results: list[StepResult] = []  # since the last report
         self._epoch = 0
@@ -67,7 +54,7 @@ class Monitor:
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
         """Show progress and write an event file inside the block."""
-        settings = self._config.training
+        settings = self._settings
         self._bar = progress_bar(
             description="training",
             unit="step",
@@ -81,7 +68,7 @@ class Monitor:
             if not self._distributed.main:
                 yield
                 return
-            self._events = EventFile(self._run.tensorboard_folder, self._progress.step)
+            self._events = EventFile(self._folder, self._progress.step)
             try:
                 yield
             finally:
@@ -97,7 +84,7 @@ class Monitor:
         self._epoch = result.step_batches.next_position.epoch
         self._waited += tick.waiting
         self._bar.update()
-        if self._progress.step % self._config.training.log_every == 0:
+        if self._progress.step % self._settings.log_every == 0:
             self.report()
 
     def report(self) -> None:
@@ -113,13 +100,12 @@ class Monitor:
         seconds = max(1e-9, time.perf_counter() - self._began)
         self._count_skipped(finite)
 
-        # 2. Add up the losses of all ranks, and the tokens and positions of their batches.
-        sums = np.zeros((2, len(self._by_source.names)))
+        # 2. Add up the losses of all ranks.
         for result, is_finite in zip(results, finite, strict=True):
             if is_finite:  # the losses of a skipped update may be finite on this rank
-                sums += self._sums(result)
-        *all_sums, tokens, positions = self._distributed.sum([*sums.ravel().tolist(), *_tokens_and_positions(results)])
-        means = self._by_source.means(np.array(all_sums).reshape(sums.shape))
+                for batch, token_losses in zip(result.step_batches.batches, result.token_losses, strict=True):
+                    self._by_source.add(batch, token_losses)
+        means = self._by_source.means(self._distributed.sum)
         self.training_loss = means.loss
 
         # 3. On rank 0: log, event file and bar.
@@ -138,21 +124,13 @@ class Monitor:
             speed = {
                 "tokens_per_second": target_tokens / seconds,
                 "data_wait": self._waited / self._distributed.world_size / seconds,
-                "padding": 1.0 - tokens / positions,
+                "padding": _padding(results),
                 **_memory_in_use(results[-1].gradient_norm.device),
             }
             losses = {"train": means.loss}
             self._write({"loss": losses, "train": train, "speed": speed, "train_by_source": means.by_source})
         self._waited = 0.0
         self.restart_clock()
-
-    def _sums(self, result: StepResult) -> NDArray[np.float64]:
-        """Return (2, P): the summed loss and the target tokens of each source, of this rank's part of an update."""
-        sums = np.zeros((2, len(self._by_source.names)))
-        for batch, token_losses in zip(result.step_batches.batches, result.token_losses, strict=True):
-            losses = batch.sum_by_sentence(token_losses.cpu())  # (N,)
-            sums += self._by_source.sums(losses, batch.target_lengths, batch.pairs)
-        return sums
 
     def _write(self, curves: Mapping[str, Mapping[str, float]]) -> None:
         """Write the points of `curves`, by group and name, at the current step."""
@@ -167,7 +145,7 @@ class Monitor:
     def _count_skipped(self, finite: Sequence[bool]) -> None:
         """Count the updates that were skipped; raise RunError on all ranks if there are too many in a row."""
         progress = self._progress
-        limit = self._config.training.max_skipped_updates
+        limit = self._settings.max_skipped_updates
         first_step = progress.step - len(finite) + 1
         for step, is_finite in enumerate(finite, first_step):
             if is_finite:
@@ -188,10 +166,8 @@ class Monitor:
                     "these settings need a new folder (run.directory=...)"
                 )
 
-    def validated(self, validation: Validation, better: bool, validator: Validator) -> None:
-        """Report a validation at the current step, with an attention map of `validator`'s model."""
-        if not self._distributed.main:
-            return
+    def validated(self, validation: Validation, is_best: bool, validator: Validator) -> None:
+        """On rank 0, report a validation at the current step, with an attention map of `validator`'s model."""
         step = self._progress.step
         # 1. The event file.
         self._events.add_validation(validation.scores, step)
@@ -201,8 +177,8 @@ class Monitor:
             attention_map = validator.translator.attention(validator.drawn_source)
             self._events.add_attention(attention_figure(*attention_map), step)
         # 2. The log.
-        remark = "  (best)" if better else ""
-        LOGGER.info("step %d: validation %s%s", step, _format_scores(validation.scores), remark)
+        scores = "  ".join(f"{name} {score:.4g}" for name, score in validation.scores.items())
+        LOGGER.info("step %d: validation %s%s", step, scores, "  (best)" if is_best else "")
         self.show_translations(validation.watched)
 
     def show_translations(self, pairs: Sequence[TranslatedPair]) -> None:
@@ -214,15 +190,15 @@ class Monitor:
         LOGGER.info("%s", "\n".join(lines))
 
 
-def _tokens_and_positions(results: Sequence[StepResult]) -> tuple[int, int]:
-    """Return the tokens and the positions of both sides, in the batches of this rank."""
+def _padding(results: Sequence[StepResult]) -> float:
+    """Return the share of positions, of both sides, that are PAD in the batches of this rank."""
     tokens = 0
     positions = 0
     for result in results:
         for batch in result.step_batches.batches:
             tokens += batch.source_tokens + batch.target_tokens
             positions += batch.positions
-    return tokens, positions
+    return 1.0 - tokens / positions
 
 
 def _memory_in_use(device: torch.device) -> dict[str, float]:
@@ -235,12 +211,3 @@ def _memory_in_use(device: torch.device) -> dict[str, float]:
     if device.type == "mps":
         memory["gpu_memory_mib"] = torch.mps.driver_allocated_memory() / _MIB
     return memory
-
-
-def _format_scores(scores: Mapping[str, float]) -> str:
-    """Return scores with two decimals; a huge perplexity with three digits."""
-    texts = []
-    for name, value in scores.items():
-        digits = ".2f" if value < 1e6 else ".3g"
-        texts.append(f"{name} {value:{digits}}")
-    return "  ".join(texts)
