@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from translator.config.training_section import AugmentationConfig
 from translator.core import SPECIAL_TOKENS
-from translator.corpus.prepared_corpus import Side
+from translator.corpus.preparation_counts import CorpusReport
+from translator.corpus.prepared_corpus import PreparedCorpus, Side
 from translator.data import DataHandler
 from translator.data.epoch_text import EpochText
-from translator.data.token_store import TokenWriter
+from translator.data.pair_text import PairText
+from translator.data.token_store import PairStore, TokenWriter
 from translator.data.training_batches import TrainingBatches
-from translator.subword.flat_rows import FlatRows
+from translator.subword.block_encoding import FlatRows
 
 NAME: Final = "generated"
 POOL: Final = 1 << 16  # random ids, of which sentences are sections; sentences that are made at once
@@ -57,13 +59,14 @@ class GeneratedData(DataHandler):
 
     def __init__(self, folder: Path, count: int, *, rows: int, row_length: int) -> None:
         """Read the `count` pairs in `folder` in batches of `rows` rows of `row_length` positions."""
-        corpus: Any = SimpleNamespace(sides=("en", "fa"))
+        report = CorpusReport(fingerprint="", normalizer_version=0, prepare_version=0, sources=(), test_sets=())
+        no_text = PreparedCorpus(directory=folder, fingerprint="", report=report)
+        model: Any = SimpleNamespace(placeholders={})
         text = EpochText(
-            corpus=corpus,
-            sources={NAME: count},
-            token_folder=folder,
-            subword_folder=folder,
-            strength=0.0,
+            store=PairStore(folder, {NAME: count}),
+            text=PairText(no_text, folder),
+            models=(model, model),
+            sampling=0.0,
             augmentation=AugmentationConfig(),
             seed=1,
             max_length=row_length,

@@ -1,8 +1,8 @@
 """The text of an epoch: a pure function of seed, epoch, pair and repetition, for any division of the work."""
 
 import dataclasses
-import itertools
 from collections.abc import Sequence
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ import pytest
 from translator.config.training_section import AugmentationConfig
 from translator.data.epoch_text import EpochText
 from translator.data.mixture import Drawn
-from translator.subword import SubwordModel, SubwordPair
 
 Rows = list[tuple[list[int], list[int]]]  # of each pair, the ids of both sides
 
@@ -24,9 +23,9 @@ def drawn(text: EpochText, epoch: int = 0, times: int = 1) -> Drawn:
 
 
 def rows_of(text: EpochText, drawn: Drawn) -> Rows:
-    ids = text.ids(drawn)
-    sources = np.split(ids.source, np.cumsum(ids.lengths.source - 1)[:-1])
-    targets = np.split(ids.target, np.cumsum(ids.lengths.target - 1)[:-1])
+    source, target = text.ids(drawn)
+    sources = np.split(source.ids, np.cumsum(source.lengths)[:-1])
+    targets = np.split(target.ids, np.cumsum(target.lengths)[:-1])
     return [(source.tolist(), target.tolist()) for source, target in zip(sources, targets, strict=True)]
 
 
@@ -34,19 +33,13 @@ def rows(text: EpochText, epoch: int = 0, times: int = 1) -> Rows:
     return rows_of(text, drawn(text, epoch, times))
 
 
-def models(text: EpochText) -> tuple[SubwordModel, SubwordModel]:
-    subword = SubwordPair.load(text.subword_folder)
-    return subword.source, subword.target
-
-
 def lines(text: EpochText, column: int) -> list[str]:
     """Return all training text of the source side (column 0) or the target side (1)."""
-    pairs = itertools.chain.from_iterable(text.corpus.pairs("train", name) for name in text.sources)
-    return [pair[column] for pair in pairs]
+    return [text.text[number][column] for number in range(len(text.store))]
 
 
 def decoded(text: EpochText, sampled: Rows, column: int) -> list[str]:
-    return models(text)[column].decode_ids([row[column] for row in sampled])
+    return text.models[column].decode_ids([row[column] for row in sampled])
 
 
 def differences(first: Sequence[object], second: Sequence[object]) -> int:
@@ -67,7 +60,7 @@ def test_sampling_keeps_the_text(sampled_text: EpochText, column: int) -> None:
 
 @pytest.mark.parametrize("column", [0, 1])
 def test_sampling_cuts_most_sentences_into_other_pieces(sampled_text: EpochText, column: int) -> None:
-    plain_rows = models(sampled_text)[column].encode(lines(sampled_text, column))
+    plain_rows = sampled_text.models[column].encode(lines(sampled_text, column))
     ids = [row[column] for row in rows(sampled_text)]
     assert differences(ids, plain_rows) > len(ids) / 2
 
@@ -80,15 +73,11 @@ def test_the_ids_of_a_pair_do_not_depend_on_the_pairs_around_it(sampled_text: Ep
         assert rows_of(text, all_drawn.at(places)) == [expected[place] for place in places]
 
 
-def test_lengths_for_the_plan_are_those_of_the_ids(sampled_text: EpochText) -> None:
-    text = dataclasses.replace(sampled_text, strength=0.0, augmentation=AugmentationConfig(typos=0.5))
-    all_drawn = drawn(text, epoch=1)
-    changed = np.flatnonzero(text.is_changed(all_drawn))
-    assert 0 < len(changed) < len(all_drawn.pairs)
-    planned = text.changed_lengths(all_drawn.at(changed))
-    made = text.ids(all_drawn).lengths
-    assert planned.source.tolist() == made.source[changed].tolist()
-    assert planned.target.tolist() == made.target[changed].tolist()
+def test_another_process_makes_the_same_ids(sampled_text: EpochText) -> None:
+    text = dataclasses.replace(sampled_text, augmentation=AugmentationConfig(typos=0.5))
+    expected = rows(text, epoch=2)
+    copy = ForkingPickler.loads(ForkingPickler.dumps(text))
+    assert rows(copy, epoch=2) == expected
 
 
 def test_each_epoch_has_other_samples(sampled_text: EpochText) -> None:
@@ -101,7 +90,7 @@ def test_each_seed_has_other_samples(sampled_text: EpochText) -> None:
 
 def test_a_sample_that_is_too_long_is_replaced_by_the_plain_pieces(sampled_text: EpochText) -> None:
     free_rows = [source for source, _ in rows(sampled_text)]
-    plain_rows = models(sampled_text)[0].encode(lines(sampled_text, 0))
+    plain_rows = sampled_text.models[0].encode(lines(sampled_text, 0))
     limit = middle_length(free_rows)
     expected = []
     for free_row, plain_row in zip(free_rows, plain_rows, strict=True):
@@ -115,7 +104,7 @@ def test_a_sample_that_is_too_long_is_replaced_by_the_plain_pieces(sampled_text:
 # --- fingerprints ---
 
 
-@pytest.mark.parametrize("change", [{"strength": 0.4}, {"augmentation": AugmentationConfig(typos=0.5)}])
+@pytest.mark.parametrize("change", [{"sampling": 0.4}, {"augmentation": AugmentationConfig(typos=0.5)}])
 def test_a_fingerprint_depends_on_the_settings(sampled_text: EpochText, change: dict[str, Any]) -> None:
     assert dataclasses.replace(sampled_text, **change).fingerprint("a") != sampled_text.fingerprint("a")
 
@@ -156,7 +145,7 @@ def test_all_draws_of_a_pair_have_the_same_target_text(mistyping: EpochText) -> 
 
 @pytest.fixture
 def unsampled(sampled_text: EpochText) -> EpochText:
-    return dataclasses.replace(sampled_text, strength=0.0)
+    return dataclasses.replace(sampled_text, sampling=0.0)
 
 
 @pytest.fixture
@@ -167,7 +156,7 @@ def augmented(unsampled: EpochText) -> EpochText:
 
 def test_without_strength_and_augmentation_an_epoch_has_the_stored_pieces(unsampled: EpochText) -> None:
     assert not unsampled.changes
-    assert [row[0] for row in rows(unsampled)] == models(unsampled)[0].encode(lines(unsampled, 0))
+    assert [row[0] for row in rows(unsampled)] == unsampled.models[0].encode(lines(unsampled, 0))
 
 
 def test_augmentation_changes_a_part_of_the_text(augmented: EpochText) -> None:
@@ -195,14 +184,14 @@ def test_each_epoch_is_augmented_anew(augmented: EpochText) -> None:
 
 
 def test_sampled_pieces_have_the_augmented_text(augmented: EpochText) -> None:
-    sampled = dataclasses.replace(augmented, strength=0.5)
+    sampled = dataclasses.replace(augmented, sampling=0.5)
     assert decoded(sampled, rows(sampled), 0) == decoded(augmented, rows(augmented), 0)
 
 
-@pytest.mark.parametrize("strength", [0.0, 0.5])
-def test_an_augmentation_that_makes_a_side_too_long_is_undone(sampled_text: EpochText, strength: float) -> None:
-    augmented = dataclasses.replace(sampled_text, strength=strength, augmentation=AugmentationConfig(typos=1.0))
-    source_model, target_model = models(augmented)
+@pytest.mark.parametrize("sampling", [0.0, 0.5])
+def test_an_augmentation_that_makes_a_side_too_long_is_undone(sampled_text: EpochText, sampling: float) -> None:
+    augmented = dataclasses.replace(sampled_text, sampling=sampling, augmentation=AugmentationConfig(typos=1.0))
+    source_model, target_model = augmented.models
     plain_rows = source_model.encode(lines(augmented, 0))
     plain_texts = source_model.decode_ids(plain_rows)
 

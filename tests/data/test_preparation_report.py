@@ -7,8 +7,9 @@ import pytest
 
 from tests.support.html_page import BIDI_CONTROLS, Page, harmless
 from translator.corpus.preparation_counts import MEANINGS, RULES, CorpusReport, Example, SourceReport, TestSetReport
+from translator.data.handler import LengthReport
 from translator.data.mixture import MixtureRow
-from translator.data.preparation_report import LengthReport, PreparationReport, SubwordTable
+from translator.data.preparation_report import PreparationReport, SubwordTable
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -107,3 +108,9 @@ def test_the_page_loads_nothing() -> None:
 )
 def test_the_page_shows_each_fact(expected: str) -> None:
     assert expected in " ".join(Page(report().page()).text.split())
+
+
+def test_an_uneven_mixture_is_a_table_of_its_own() -> None:
+    assert report().tables().count("drawn in an epoch") == 1
+    even = [dataclasses.replace(row, drawn=row.pairs) for row in report().mixture]
+    assert "drawn in an epoch" not in dataclasses.replace(report(), mixture=even).tables()

@@ -11,7 +11,7 @@ from translator.config import Config
 from translator.core.transformer import Transformer
 from translator.corpus.held_out import write_held_out
 from translator.data import DataHandler
-from translator.data.preparation_report import preparation_report, write_preparation_report
+from translator.data.preparation_report import preparation_report
 from translator.run.folder import RunFolder
 
 
@@ -20,8 +20,7 @@ def untrained_run(config: Config, step: int = 5) -> RunFolder:
     run = RunFolder(Path(config.run.directory))
     run.write(config)
     run.keep_subword(data.subword_folder, data.normalizer.rules.to_json())
-    report = preparation_report(config, data.corpus, data.subword, data.normalizer, data.report, data.mixture)
-    write_preparation_report(report, run.preparation_folder)
+    preparation_report(config, data).write(run.preparation_folder)
     write_held_out(run.held_out_folder, "validation", data.held_out("validation"))
     write_held_out(run.held_out_folder, "test", data.held_out("test"))
     add_checkpoint(run, config, data, step)

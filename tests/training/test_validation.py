@@ -15,7 +15,8 @@ from tests.support.toy import letters, write_pairs
 from translator.config import Config, parse_config
 from translator.core.loss import TeacherForcing
 from translator.core.transformer import Transformer
-from translator.data import DataHandler, collate_rows, handler
+from translator.data import DataHandler, collate_rows
+from translator.data.token_store import PairStore
 from translator.inference.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
 from translator.speed.blockwise_loss import blockwise_head_loss
@@ -163,7 +164,7 @@ def over_long(setting: Setting, request: pytest.FixtureRequest, monkeypatch: pyt
     words_count = setting.data.corpus.count("validation", "words")
     first_fitting = words_count if request.param == "words" else pair_count
     fitting_numbers = np.arange(first_fitting, pair_count)
-    monkeypatch.setattr(handler, "usable_by_source", lambda *_: [fitting_numbers])
+    monkeypatch.setattr(PairStore, "usable_by_source", lambda *_: [fitting_numbers])
     return OverLong(validation=setting.validator().validate(), usual=usual)
 
 
@@ -179,5 +180,5 @@ def test_a_source_of_which_no_pair_fits_into_a_row_has_no_loss(over_long: OverLo
 def test_a_validation_of_which_no_pair_fits_into_a_row_has_no_loss(
     setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handler, "usable_by_source", lambda *_: [])
+    monkeypatch.setattr(PairStore, "usable_by_source", lambda *_: [])
     assert setting.validator().validate().scores.keys() == {"bleu", "chrf"}

@@ -46,24 +46,17 @@ def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
     config = load_config(recipe.name, recipe.overrides)
     _refuse_missing_text(config)
     # Mistakes of the user are told by now, before torch is imported, which takes seconds.
-    from translator.corpus.preparation_counts import format_report
     from translator.data import DataHandler
-    from translator.data.preparation_report import (
-        format_subword_tables,
-        preparation_report,
-        warn_of_few_pairs,
-        write_preparation_report,
-    )
+    from translator.data.preparation_report import preparation_report, warn_of_few_pairs
     from translator.run.prepared_folder import prepared_folder
     from translator.run.storage import sha256_of_json
 
     # The same steps as at the beginning of a training, which finds their results and reuses them.
     data = DataHandler(config)
-    report = preparation_report(config, data.corpus, data.subword, data.normalizer, data.report, data.mixture)
+    report = preparation_report(config, data)
     prepared = data.corpus.directory.parent
-    _, page = write_preparation_report(report, prepared_folder(prepared, "report", sha256_of_json(report.to_json())))
-    say(format_report(report.corpus), "", data.format_report(), "", format_subword_tables(report.subwords))
-    say("", f"prepared in {prepared}; the report with examples: {page}")
+    page = report.write(prepared_folder(prepared, "report", sha256_of_json(report.to_json())))
+    say(report.tables(), "", f"prepared in {prepared}; the report with examples: {page}")
     if config.training.initialize_from is None:
         warn_of_few_pairs(data.corpus)
     say(f"Next: {_train_command(recipe.name, options)}")

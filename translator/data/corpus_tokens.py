@@ -10,10 +10,9 @@ from tqdm import tqdm
 
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.prepared_corpus import PreparedCorpus
-from translator.data.prepared_lines import write_line_starts
-from translator.data.token_store import FORMAT, DamagedStoreError, PairStore, TokenWriter
-from translator.errors import StorageError
-from translator.run.logging import LOGGER, progress_bar
+from translator.data.pair_text import write_line_starts
+from translator.data.token_store import FORMAT, PairStore, TokenWriter
+from translator.run.logging import progress_bar
 from translator.run.prepared_folder import DIGITS_IN_NAME, prepared_folder
 from translator.run.storage import sha256_of_json
 from translator.run.work_folders import new_folder
@@ -36,11 +35,10 @@ def open_tokens(
     normalizer: Normalizer,
     prepared_directory: Path,
     processes: int = 1,
-) -> tuple[dict[StoredSplit, PairStore], Path, str]:
-    """Return the encoded training and validation text, their folder and its fingerprint (16 hex digits).
+) -> tuple[dict[StoredSplit, PairStore], str]:
+    """Return the encoded training and validation text, and the fingerprint (16 hex digits) of their folder.
 
-    Stores are in `<prepared_directory>/tokens-<fingerprint>/<split>`. They are written if missing, and rewritten with a
-    warning if a file has another size.
+    Stores are in `<prepared_directory>/tokens-<fingerprint>/<split>`, and are written if they are missing.
 
     Args:
         subword: the models that encode it.
@@ -48,25 +46,15 @@ def open_tokens(
         prepared_directory: where the folder is made.
         processes: number of processes that encode; it does not affect the stores.
 
-    Raises StorageError: the folder is not writable, written data is unreadable, or the prepared text is damaged.
+    Raises StorageError: the folder is not writable, or a store or the prepared text is damaged.
     """
     fingerprint = _fingerprint(corpus, subword, normalizer)
     folder = prepared_folder(prepared_directory, "tokens", fingerprint)
-
-    # 1. Use the stores of an earlier preparation.
-    if folder.exists():
-        try:
-            return _open_splits(corpus, folder), folder, fingerprint
-        except DamagedStoreError as damage:
-            LOGGER.warning(f"{damage}; recreating {folder} from the prepared text")
-
-    # 2. Or write them.
-    with new_folder(folder) as unfinished_folder:
-        _write_stores(corpus, subword, normalizer, unfinished_folder, processes)
-    try:
-        return _open_splits(corpus, folder), folder, fingerprint
-    except DamagedStoreError as damage:
-        raise StorageError(f"{damage} directly after writing; check the disk") from damage
+    if not folder.exists():
+        with new_folder(folder) as unfinished_folder:
+            _write_stores(corpus, subword, normalizer, unfinished_folder, processes)
+    stores = {split: PairStore(folder / split, _pairs(corpus, split), corpus.sides) for split in STORED_SPLITS}
+    return stores, fingerprint
 
 
 def _fingerprint(corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer) -> str:
@@ -81,10 +69,6 @@ def _fingerprint(corpus: PreparedCorpus, subword: SubwordPair, normalizer: Norma
         "placeholders": PLACEHOLDERS_VERSION if subword.source.placeholders else None,
     }
     return sha256_of_json(origin)[:DIGITS_IN_NAME]
-
-
-def _open_splits(corpus: PreparedCorpus, folder: Path) -> dict[StoredSplit, PairStore]:
-    return {split: PairStore(folder / split, _pairs(corpus, split), corpus.sides) for split in STORED_SPLITS}
 
 
 def _pairs(corpus: PreparedCorpus, split: StoredSplit) -> dict[str, int]:
@@ -115,17 +99,13 @@ def _write_stores(
             with source_writer, target_writer, bar:
                 encoded_pairs = 0
                 while encoded_pairs < pairs:
-                    block = next(encoded_blocks)
-                    source_writer.append(block.source)
-                    target_writer.append(block.target)
-                    encoded_pairs += len(block.source.lengths)
-                    bar.update(len(block.source.lengths))
+                    sources, targets = next(encoded_blocks)
+                    source_writer.append(sources)
+                    target_writer.append(targets)
+                    encoded_pairs += len(sources.lengths)
+                    bar.update(len(sources.lengths))
 
-    # Augmentation reads the text of any training pair.
-    for name in corpus.names("train"):
-        for side in corpus.sides:
-            file_name = f"{name}.{side}"
-            write_line_starts(corpus.directory / "train" / file_name, folder / "train" / file_name)
+    write_line_starts(corpus, folder / "train")  # augmentation reads the text of any training pair
 
 
 def _blocks(corpus: PreparedCorpus) -> Iterator[PairBlock]:

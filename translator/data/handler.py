@@ -1,64 +1,157 @@
 """`DataHandler`: from a configuration to batches."""
 
 import contextlib
+import itertools
 import math
 from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from translator.config import Config
-from translator.core.batch import Batch, DataPosition, Numbers, collate
+from translator.core.batch import Batch, DataPosition, Ids
 from translator.core.packing import plan_rows
 from translator.corpus.file_hashes import FileHashes
 from translator.corpus.held_out import HeldOutSet, HeldOutSplit, held_out_of_run
+from translator.corpus.normalizer_file import normalizer_for
+from translator.corpus.prepare import prepare_corpus
 from translator.corpus.split import Split
+from translator.data.corpus_tokens import STORED_SPLITS, StoredSplit, open_tokens
 from translator.data.epoch_text import EpochText
-from translator.data.mixture import epoch_generator
-from translator.data.preparation import prepare_data
-from translator.data.preparation_report import format_lengths, format_mixture
-from translator.data.training_batches import TrainingBatches, usable_by_source
-from translator.subword.flat_rows import Ids
+from translator.data.mixture import MixtureRow, epoch_generator, mixture_rows
+from translator.data.pair_text import PairText
+from translator.data.token_store import PairStore
+from translator.data.training_batches import TrainingBatches, batch_of
+from translator.errors import CorpusError
+from translator.run.logging import LOGGER, stage
+from translator.run.workers import processes_for
+from translator.subword import prepare_subword
+
+
+@dataclass(frozen=True)
+class LengthReport:
+    """Token counts and over-long pairs of one source of one split."""
+
+    split: str
+    name: str
+    pairs: int
+    over_long: int  # pairs excluded because a side has more than `batching.max_length` tokens
+    longest: int  # tokens of the longest side, special token included
+    source_tokens: int  # of the pairs within the limit, counting one special token per sentence
+    target_tokens: int
+
+    @property
+    def usable(self) -> int:
+        """The number of pairs within the limit."""
+        return self.pairs - self.over_long
+
+
+def measure_lengths(split: str, store: PairStore, limit: int) -> Iterator[LengthReport]:
+    """Yield the report of each source in `store`; pairs with a side of more than `limit` tokens are over-long."""
+    for name, (start, end) in zip(store.pairs, itertools.pairwise(store.starts.tolist()), strict=True):
+        lengths = store.lengths(np.arange(start, end))
+        fits = lengths.longer_side <= limit
+        yield LengthReport(
+            split=split,
+            name=name,
+            pairs=end - start,
+            over_long=end - start - int(fits.sum()),
+            longest=int(lengths.longer_side.max()),
+            source_tokens=int(lengths.source[fits].sum()),
+            target_tokens=int(lengths.target[fits].sum()),
+        )
 
 
 class DataHandler:
     """Corpus, subword models, token stores and batches of a recipe."""
 
     def __init__(self, config: Config, verified: FileHashes | None = None) -> None:
-        """Prepare what is missing; arguments and errors as of `prepare_data`."""
+        """Prepare what is missing, without downloads, and reuse the rest.
+
+        Over-long pairs are excluded, never cut; `report` and a warning give their number. Over-long validation pairs
+        are excluded only from the validation loss.
+
+        Args:
+            config: the recipe.
+            verified: `corpus.file_hashes` of another process, which has just prepared the same data on this machine;
+                then the files are not hashed once more.
+
+        Raises TranslatorError: an error in corpus, subword settings or disk, or no training pair is short enough.
+        """
         self._config = config
         self._row_length = config.batching.max_length  # L
         self._rows = config.batching.tokens_per_batch // config.batching.max_length  # R
 
-        prepared = prepare_data(config, verified)
-        self.normalizer = prepared.normalizer
-        self.corpus = prepared.corpus
-        self.subword = prepared.subword
-        self.subword_folder = prepared.subword_folder
-        self.token_folder = prepared.token_folder
-        self.token_fingerprint = prepared.token_fingerprint  # the same for any strength of sampling
-        self.report = prepared.report
-        self.mixture = prepared.mixture
-        self._stores = prepared.stores
+        # 1. Clean text.
+        self.normalizer = normalizer_for(config)  # its rules made the training text; any other text needs them too
+        corpus = prepare_corpus(config.corpus, config.evaluation.test_sources, self.normalizer.rules, verified)
+        self.corpus = replace(corpus, languages=config.corpus.languages)
 
+        # 2. Subword models, and the text as their ids.
+        directory = Path(config.corpus.prepared_directory)
+        processes = processes_for(config.corpus.workers, self.corpus.training_bytes())
+        with stage("subword"):
+            self.subword, self.subword_folder = prepare_subword(config.subword, self.corpus, directory, processes)
+        with stage("encode"):
+            self._stores, self.token_fingerprint = open_tokens(  # the fingerprint is that of text and models
+                self.corpus, self.subword, self.normalizer, directory, processes
+            )
+
+        # 3. The lengths of the pairs, and the share of each source in an epoch.
+        self.report: list[LengthReport] = []
+        for split in STORED_SPLITS:
+            self.report += self._measured(split)
+        self.mixture = self._mixture()
+
+        # 4. The batches.
+        train = self._stores["train"]
         text = EpochText(
-            corpus=prepared.corpus,
-            sources=prepared.stores["train"].pairs,
-            token_folder=prepared.token_folder / "train",
-            subword_folder=prepared.subword_folder,
-            strength=config.subword.sampling,
+            store=train,
+            text=PairText(self.corpus, train.folder),
+            models=(self.subword.source, self.subword.target),
+            sampling=config.subword.sampling,
             augmentation=config.training.augmentation,
             seed=config.run.seed,
             max_length=self._row_length,
         )
-        self.fingerprint = text.fingerprint(prepared.token_fingerprint)  # of all that determines the ids of an epoch
+        self.fingerprint = text.fingerprint(self.token_fingerprint)  # of all that determines the ids of an epoch
         self.training_batches = TrainingBatches(
             text=text,
             row_length=self._row_length,
             rows=self._rows,
             drawn=tuple(row.drawn for row in self.mixture),
             seed=config.run.seed,
-            processes=prepared.processes,
+            processes=processes,
         )
+
+    def _measured(self, split: StoredSplit) -> list[LengthReport]:
+        """Return a report of each source of `split`; warn of the pairs that do not fit into a row."""
+        store = self._stores[split]
+        reports = list(measure_lengths(split, store, self._row_length))
+        over_long = sum(report.over_long for report in reports)
+        if over_long == 0:
+            return reports
+        longest = max(report.longest for report in reports)
+        limit = f"batching.max_length: {self._row_length} tokens (the longest has {longest})"
+        if split == "train" and over_long == len(store):
+            raise CorpusError(
+                f"no training pair is left: all {over_long:,} are longer than {limit}; raise it, or raise "
+                "subword.vocabulary_size to make fewer tokens"
+            )
+        share = f"{over_long:,} of {len(store):,} {split} pairs ({over_long / len(store):.2%})"
+        effect = "excluded from the loss" if split == "validation" else "excluded"
+        LOGGER.warning(f"{share} are longer than {limit} and are {effect}")
+        return reports
+
+    def _mixture(self) -> list[MixtureRow]:
+        """Return the share of each source in an epoch."""
+        pair_counts = {lengths.name: lengths.usable for lengths in self.report if lengths.split == "train"}
+        weights = {}
+        for source in self._config.corpus.sources:
+            if source.use in ("auto", "train"):
+                weights[source.name] = source.weight
+        return mixture_rows(pair_counts, weights, self._config.batching.temperature)
 
     def held_out(self, split: HeldOutSplit) -> list[HeldOutSet]:
         """Return the raw held-out sets of `split`, without empty ones; `test` includes `evaluation.test_sets`."""
@@ -70,17 +163,10 @@ class DataHandler:
             return sum(self.corpus.count(split, name) for name in self.corpus.names(split))
         return sum(report.usable for report in self.report if report.split == split)
 
-    def format_report(self) -> str:
-        """Return text tables: pairs, over-long pairs and tokens of each source; the mixture if it is uneven."""
-        table = format_lengths(self.report, self._row_length)
-        if all(row.drawn == row.pairs for row in self.mixture):
-            return table
-        return f"{table}\n\n{format_mixture(self.mixture)}"
-
     def training_ids(self, limit: int) -> list[tuple[Ids, Ids]]:
         """Return the ids, without special tokens, of at most `limit` training pairs, spread evenly."""
         train = self._stores["train"]
-        usable = np.concatenate(usable_by_source(train, self._row_length))
+        usable = np.concatenate(train.usable_by_source(self._row_length))
         stride = max(1, math.ceil(len(usable) / limit))
         return [train[int(number)] for number in usable[::stride]]
 
@@ -92,27 +178,13 @@ class DataHandler:
 
     def validation_batches(self) -> Iterator[Batch]:
         """Yield every usable validation pair once, in batches that are the same for every call and seed."""
-        text = self._stores["validation"]
-        usable = np.concatenate([np.zeros(0, np.int64), *usable_by_source(text, self._row_length)])
-        lengths = text.lengths(usable)
+        store = self._stores["validation"]
+        usable = np.concatenate([np.zeros(0, np.int64), *store.usable_by_source(self._row_length)])
+        lengths = store.lengths(usable)
         plan = plan_rows(lengths.source, lengths.target, self._row_length, epoch_generator(0, 0))
         for begin in range(0, len(plan), self._rows):
             end = min(begin + self._rows, len(plan))
             pair_counts = np.zeros(self._rows, np.int64)
             pair_counts[: end - begin] = plan.pair_counts(begin, end)
-            yield self._batch(usable[plan.pairs_of(begin, end)], pair_counts)
-
-    def _batch(self, pairs: Numbers, pair_counts: Numbers) -> Batch:
-        """Return a batch of validation pairs, of which `pair_counts` (R,) share each row."""
-        text = self._stores["validation"]
-        source_ids, target_ids = text.flat(pairs)
-        lengths = text.lengths(pairs)
-        return collate(
-            source_ids=source_ids,
-            target_ids=target_ids,
-            source_lengths=lengths.source,
-            target_lengths=lengths.target,
-            pairs=pairs,
-            pair_counts=pair_counts,
-            row_length=self._row_length,
-        )
+            pairs = usable[plan.pairs_of(begin, end)]
+            yield batch_of(*store.flat(pairs), pairs, pair_counts, self._row_length)

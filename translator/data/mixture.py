@@ -27,7 +27,9 @@ class MixtureRow:
 
 
 def mixture_rows(pairs: Mapping[str, int], weights: Mapping[str, float], temperature: float) -> list[MixtureRow]:
-    """Return the share of each source; an epoch has as many draws as there are pairs.
+    """Return the share of each source; an epoch has about as many draws as there are pairs.
+
+    A source with pairs gets at least one draw.
 
     Args:
         pairs: usable training pairs of each source, by name.
@@ -38,47 +40,18 @@ def mixture_rows(pairs: Mapping[str, int], weights: Mapping[str, float], tempera
     heaviest_weight = max(weights[name] for name, count in pairs.items() if count)
     masses = np.array([weights[name] / heaviest_weight * pairs[name] ** (1 / temperature) for name in pairs])
     shares = masses / masses.sum()
-    draw_counts = _draw_counts(shares, np.array(list(pairs.values())))
+    total = sum(pairs.values())
     rows = []
-    for name, share, draw_count in zip(pairs, shares, draw_counts, strict=True):
+    for name, share in zip(pairs, shares.tolist(), strict=True):
         row = MixtureRow(
             name=name,
             pairs=pairs[name],
             weight=weights[name],
-            share=float(share),
-            drawn=int(draw_count),
+            share=share,
+            drawn=max(1, round(share * total)) if pairs[name] else 0,
         )
         rows.append(row)
     return rows
-
-
-def _draw_counts(shares: NDArray[np.float64], pairs: Numbers) -> Numbers:
-    """Return how many of all pairs each source gets, (S,) for S sources, by the method of largest remainders.
-
-    A source with pairs gets at least one.
-
-    Args:
-        shares: (S,) of each source, with sum 1.
-        pairs: (S,) of each source; an epoch has as many draws as their sum.
-    """
-    # 1. Round down; 1e-9 corrects whole numbers slightly lowered by rounding.
-    total = int(pairs.sum())
-    exact_counts = shares * float(total)
-    floors = np.floor(exact_counts + 1e-9)
-    counts: Numbers = floors.astype(np.int64)
-
-    # 2. Give the missing draws to the largest remainders.
-    # They are rounded, because the last bit of a power may differ between machines.
-    remainders = np.round(exact_counts - floors, 9)
-    by_remainder = np.argsort(-remainders, kind="stable")
-    missing_draws = total - int(counts.sum())
-    counts[by_remainder[:missing_draws]] += 1
-
-    # 3. Give a draw of the largest source to each source that would vanish.
-    for source in np.flatnonzero((counts == 0) & (pairs > 0)):
-        counts[np.argmax(counts)] -= 1
-        counts[source] = 1
-    return counts
 
 
 class Drawn(NamedTuple):

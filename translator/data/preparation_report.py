@@ -2,105 +2,29 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 import translator
 from translator.config import Config
-from translator.config.corpus_section import Language
 from translator.core import UNK
-from translator.corpus.normalizer import Normalizer
-from translator.corpus.preparation_counts import MEANINGS, CorpusReport, SourceReport
+from translator.corpus.preparation_counts import MEANINGS, CorpusReport, SourceReport, format_report
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.split import SPLITS, Split
+from translator.data.handler import DataHandler, LengthReport
 from translator.data.mixture import MixtureRow
-from translator.data.token_store import PairStore
 from translator.run.logging import LOGGER
 from translator.run.pages import render_page
 from translator.run.storage import write_json, write_text
 from translator.run.text import text_table
-from translator.subword import SubwordModel, SubwordPair
+from translator.subword import SubwordModel
 from translator.subword.training import draw_lines
 
 _FEWEST_PAIRS: Final = 3_000  # of the training text, below which a model only memorises it (docs/your-text.md)
 _LINES: Final = 10_000  # maximum lines of each side on which subwords are counted
 _SECTIONS: Final = ("sources", "rules", "examples", "mixture", "subwords", "tokens", "versions")
-
-
-# --- lengths ---
-
-
-@dataclass(frozen=True)
-class LengthReport:
-    """Token counts and over-long pairs of one source of one split."""
-
-    split: str
-    name: str
-    pairs: int
-    over_long: int  # pairs excluded because a side has more than `batching.max_length` tokens
-    longest: int  # tokens of the longest side, special token included
-    source_tokens: int  # of the pairs within the limit, counting one special token per sentence
-    target_tokens: int
-
-    @property
-    def usable(self) -> int:
-        """The number of pairs within the limit."""
-        return self.pairs - self.over_long
-
-
-def measure_lengths(split: str, store: PairStore, limit: int) -> Iterator[LengthReport]:
-    """Yield the report of each source in `store`; pairs with a side of more than `limit` tokens are over-long."""
-    for name, (start, end) in zip(store.pairs, itertools.pairwise(store.starts.tolist()), strict=True):
-        lengths = store.lengths(np.arange(start, end))
-        fits = lengths.longer_side <= limit
-        yield LengthReport(
-            split=split,
-            name=name,
-            pairs=end - start,
-            over_long=end - start - int(fits.sum()),
-            longest=int(lengths.longer_side.max()),
-            source_tokens=int(lengths.source[fits].sum()),
-            target_tokens=int(lengths.target[fits].sum()),
-        )
-
-
-def format_lengths(reports: Sequence[LengthReport], limit: int) -> str:
-    """Return the reports as a text table."""
-    header = ("split", "source", "pairs", f"over {limit}", "longest", "source tokens", "target tokens")
-    rows = []
-    for report in reports:
-        counts = (report.pairs, report.over_long, report.longest, report.source_tokens, report.target_tokens)
-        cells = [f"{count:,}" for count in counts]
-        rows.append([report.split, report.name, *cells])
-    return f"lengths in tokens; pairs over {limit} are left out\n" + text_table(header, rows, text_columns=2)
-
-
-# --- mixture ---
-
-
-def format_mixture(mixture: Sequence[MixtureRow]) -> str:
-    """Return the share of each source in an epoch as a text table."""
-    header = ("source", "usable pairs", "weight", "share of an epoch", "drawn in an epoch", "each pair")
-    rows = []
-    for source in mixture:
-        repetitions = f"{source.drawn / source.pairs:.2f} times" if source.pairs else "-"
-        row = (
-            source.name,
-            f"{source.pairs:,}",
-            f"{source.weight:g}",
-            f"{source.share:.2%}",
-            f"{source.drawn:,}",
-            repetitions,
-        )
-        rows.append(row)
-    return text_table(header, rows)
-
-
-# --- subwords ---
 
 
 @dataclass(frozen=True)
@@ -117,67 +41,6 @@ class SubwordTable:
     byte_pieces: int
 
 
-def subword_tables(
-    config: Config, corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer
-) -> list[SubwordTable]:
-    """Return a table per side, source first, over at most 10,000 lines drawn with `subword.seed`."""
-    # Validation text is new to the models. Without it, training text is better than nothing.
-    split: Split = "validation" if corpus.names("validation") else "train"
-    model_type = f"{config.subword.model_type}, joint" if subword.joint else config.subword.model_type
-
-    def drawn_lines(language: Language) -> Iterator[str]:
-        return draw_lines(corpus, split, language.code, _LINES, config.subword.seed)
-
-    source_language, target_language = config.corpus.languages
-    source_lines = map(normalizer.source, drawn_lines(source_language))
-    target_lines = map(normalizer.target, drawn_lines(target_language))
-    return [
-        _subword_table(source_language.name, model_type, subword.source, source_lines),
-        _subword_table(target_language.name, model_type, subword.target, target_lines),
-    ]
-
-
-def _subword_table(
-    language: str, model_type: str, model: SubwordModel, normalized_lines: Iterable[str]
-) -> SubwordTable:
-    lines = list(normalized_lines)
-    words = sum(len(line.split()) for line in lines)
-    counts = Counter(itertools.chain.from_iterable(model.encode(lines)))
-    pieces = counts.total()
-    return SubwordTable(
-        side=language,
-        model=model_type,
-        vocabulary_size=model.vocabulary_size,
-        pieces=pieces,
-        words=words,
-        pieces_per_word=pieces / max(words, 1),
-        unknown=counts[UNK],
-        byte_pieces=sum(counts[token] for token in model.byte_ids),
-    )
-
-
-def format_subword_tables(tables: Sequence[SubwordTable]) -> str:
-    """Return the tables as text, with a row per side."""
-    header = ("subwords", "model", "vocabulary", "pieces", "words", "pieces/word", "unknown", "bytes")
-    rows = []
-    for table in tables:
-        row = (
-            table.side,
-            table.model,
-            f"{table.vocabulary_size:,}",
-            f"{table.pieces:,}",
-            f"{table.words:,}",
-            f"{table.pieces_per_word:.3f}",
-            f"{table.unknown:,}",
-            f"{table.byte_pieces:,}",
-        )
-        rows.append(row)
-    return text_table(header, rows, text_columns=2)
-
-
-# --- the whole report ---
-
-
 @dataclass(frozen=True)
 class PreparationReport:
     """The results of preparing a recipe; they depend only on corpus and settings."""
@@ -191,6 +54,13 @@ class PreparationReport:
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON values."""
         return asdict(self)
+
+    def tables(self) -> str:
+        """Return the report as text tables; the mixture only if it draws some pairs more often than others."""
+        tables = [format_report(self.corpus), length_table(self.lengths, self.max_length)]
+        if any(row.drawn != row.pairs for row in self.mixture):
+            tables.append(mixture_table(self.mixture))
+        return "\n\n".join([*tables, subword_table(self.subwords)])
 
     def page(self) -> str:
         """Return one self-contained HTML page; text of the corpus is escaped."""
@@ -207,49 +77,115 @@ class PreparationReport:
             total=_source_row("total", self.corpus.sources),
         )
 
+    def write(self, folder: Path) -> Path:
+        """Write `report.json` and `report.html` into `folder`, each atomically; return the path of the page."""
+        page = folder / "report.html"
+        write_json(folder / "report.json", self.to_json())
+        write_text(page, self.page())
+        return page
+
 
 def _source_row(title: str, sources: Sequence[SourceReport]) -> dict[str, Any]:
-    """Return a row of the page's first table: the pairs of `sources`, and the parts of a bar with their shares."""
-    # 1. Count pairs over all sources.
-    pairs_read = sum(source.read for source in sources)
-    row: dict[str, Any] = {"title": title, "read": pairs_read}
+    """Return a row of the page's first table: the pairs of `sources` that were read, and those of each split."""
+    row: dict[str, Any] = {"title": title, "read": sum(source.read for source in sources)}
     for split in SPLITS:
         row[split] = sum(source.kept[split] for source in sources)
-
-    # 2. Divide the bar into training text, held-out text and dropped pairs.
-    held_out = row["validation"] + row["test"]
-    row["out"] = row["train"] + held_out
-    dropped = pairs_read - row["out"]
-    divisor = max(pairs_read, 1)
-    row["shares"] = [("train", row["train"] / divisor), ("held", held_out / divisor), ("gone", dropped / divisor)]
+    row["out"] = sum(row[split] for split in SPLITS)
     return row
 
 
-def preparation_report(
-    config: Config,
-    corpus: PreparedCorpus,
-    subword: SubwordPair,
-    normalizer: Normalizer,
-    lengths: Sequence[LengthReport],
-    mixture: Sequence[MixtureRow],
-) -> PreparationReport:
-    """Return the report on the recipe `config`; the other arguments are what `DataHandler.prepare` made of it."""
+def preparation_report(config: Config, data: DataHandler) -> PreparationReport:
+    """Return the report on the recipe `config`, of which `data` was made."""
     return PreparationReport(
-        corpus=corpus.report,
-        subwords=subword_tables(config, corpus, subword, normalizer),
-        lengths=lengths,
+        corpus=data.corpus.report,
+        subwords=_subword_tables(config, data),
+        lengths=data.report,
         max_length=config.batching.max_length,
-        mixture=mixture,
+        mixture=data.mixture,
     )
 
 
-def write_preparation_report(report: PreparationReport, folder: Path) -> tuple[Path, Path]:
-    """Write `report.json` and `report.html` into `folder`, each atomically, and return their paths."""
-    json_path = folder / "report.json"
-    html_path = folder / "report.html"
-    write_json(json_path, report.to_json())
-    write_text(html_path, report.page())
-    return json_path, html_path
+def _subword_tables(config: Config, data: DataHandler) -> list[SubwordTable]:
+    """Return a table per side, source first, over at most 10,000 lines drawn with `subword.seed`."""
+    # Validation text is new to the models. Without it, training text is better than nothing.
+    split: Split = "validation" if data.corpus.names("validation") else "train"
+    model_type = f"{config.subword.model_type}, joint" if data.subword.joint else config.subword.model_type
+    tables = []
+    for language, model, normalize in zip(
+        config.corpus.languages,
+        (data.subword.source, data.subword.target),
+        (data.normalizer.source, data.normalizer.target),
+        strict=True,
+    ):
+        lines = draw_lines(data.corpus, split, language.code, _LINES, config.subword.seed)
+        tables.append(_counted(language.name, model_type, model, list(map(normalize, lines))))
+    return tables
+
+
+def _counted(language: str, model_type: str, model: SubwordModel, lines: Sequence[str]) -> SubwordTable:
+    """Return the table of a side, counted on normalized lines."""
+    words = sum(len(line.split()) for line in lines)
+    counts = Counter(itertools.chain.from_iterable(model.encode(lines)))
+    pieces = counts.total()
+    return SubwordTable(
+        side=language,
+        model=model_type,
+        vocabulary_size=model.vocabulary_size,
+        pieces=pieces,
+        words=words,
+        pieces_per_word=pieces / max(words, 1),
+        unknown=counts[UNK],
+        byte_pieces=sum(counts[token] for token in model.byte_ids),
+    )
+
+
+# --- text tables ---
+
+
+def length_table(reports: Sequence[LengthReport], limit: int) -> str:
+    """Return the lengths of each source as a text table."""
+    header = ("split", "source", "pairs", f"over {limit}", "longest", "source tokens", "target tokens")
+    rows = []
+    for report in reports:
+        counts = (report.pairs, report.over_long, report.longest, report.source_tokens, report.target_tokens)
+        rows.append([report.split, report.name, *(f"{count:,}" for count in counts)])
+    return f"lengths in tokens; pairs over {limit} are left out\n" + text_table(header, rows, text_columns=2)
+
+
+def mixture_table(mixture: Sequence[MixtureRow]) -> str:
+    """Return the share of each source in an epoch as a text table."""
+    header = ("source", "usable pairs", "weight", "share of an epoch", "drawn in an epoch", "each pair")
+    rows = []
+    for source in mixture:
+        row = (
+            source.name,
+            f"{source.pairs:,}",
+            f"{source.weight:g}",
+            f"{source.share:.2%}",
+            f"{source.drawn:,}",
+            f"{source.drawn / source.pairs:.2f} times" if source.pairs else "-",
+        )
+        rows.append(row)
+    return text_table(header, rows)
+
+
+def subword_table(tables: Sequence[SubwordTable]) -> str:
+    """Return the models of both sides as a text table."""
+    header = ("subwords", "model", "vocabulary", "pieces", "words", "pieces/word", "unknown", "bytes")
+    rows = []
+    for table in tables:
+        row = (
+            table.side,
+            table.model,
+            f"{table.vocabulary_size:,}",
+            f"{table.pieces:,}",
+            f"{table.words:,}",
+            f"{table.pieces_per_word:.3f}",
+            f"{table.unknown:,}",
+            f"{table.byte_pieces:,}",
+        )
+        rows.append(row)
+    return text_table(header, rows, text_columns=2)
 
 
 def warn_of_few_pairs(corpus: PreparedCorpus) -> None:

@@ -14,19 +14,16 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from translator.core.batch import Ids
 from translator.corpus.prepared_corpus import Side
-from translator.errors import StorageError
+from translator.run.prepared_folder import damaged
 from translator.run.storage import storage_errors
-from translator.subword.flat_rows import FlatRows, Ids
+from translator.subword.block_encoding import FlatRows
 
 FORMAT: Final = 4  # of a folder of stores
 _OFFSET: Final = np.dtype("<i8")
 _TYPES: Final[dict[int, np.dtype[Any]]] = {2: np.dtype("<u2"), 4: np.dtype("<i4")}
 """The types of ids, by their bytes."""
-
-
-class DamagedStoreError(StorageError):
-    """A token store is damaged."""
 
 
 # --- one side of a split ---
@@ -70,7 +67,7 @@ class TokenStore:
     """The ids of the sentences of one side of a split, by number."""
 
     def __init__(self, folder: Path, side: Side, sentences: int) -> None:
-        """Map the files of a side; raise DamagedStoreError if a size is not that of the number of `sentences`."""
+        """Map the files of a side; raise StorageError if a size is not that of the number of `sentences`."""
         try:
             self._offsets = _map(folder / f"{side}.offsets", _OFFSET)
             if len(self._offsets) != sentences + 1:
@@ -83,17 +80,18 @@ class TokenStore:
                 raise ValueError(f"{file.name} has {size:,} bytes for {tokens:,} tokens")
             self._ids = _map(file, _TYPES[bytes_of_id])
         except (OSError, ValueError) as error:
-            raise DamagedStoreError(f"the token store {folder / side} is damaged ({error})") from error
+            raise damaged(f"the token store {folder / side}", str(error), folder.parent) from error
 
     def lengths(self, numbers: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """Return the tokens of each of the sentences `numbers`, (N,), without special tokens."""
         lengths: NDArray[np.int64] = self._offsets[numbers + 1] - self._offsets[numbers]
         return lengths
 
-    def flat(self, numbers: NDArray[np.int64]) -> Ids:
-        """Return the ids of the sentences `numbers`, (N,), one sentence after the other, without special tokens."""
-        places = ranges(self._offsets[numbers], self.lengths(numbers))
-        return self._ids[places].astype(np.int32)
+    def flat(self, numbers: NDArray[np.int64]) -> FlatRows:
+        """Return the ids of the sentences `numbers`, (N,), in any order."""
+        lengths = self.lengths(numbers)
+        places = ranges(self._offsets[numbers], lengths)
+        return FlatRows(ids=self._ids[places].astype(np.int32), lengths=lengths)
 
 
 def _map(file: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -136,12 +134,18 @@ class PairStore:
     def __init__(self, folder: Path, pairs: Mapping[str, int], sides: tuple[Side, Side] = ("en", "fa")) -> None:
         """Open the split in `folder`, which has as many `pairs` of each source, by name.
 
-        Raises DamagedStoreError: a file is damaged.
+        Raises StorageError: a file is damaged.
         """
+        self.folder = folder
         self.pairs = dict(pairs)
+        self.sides = sides
         # The number of the first pair of each source; the last entry is the number of all pairs.
         self.starts: NDArray[np.int64] = np.cumsum([0, *pairs.values()], dtype=np.int64)
         self._source, self._target = (TokenStore(folder, side, len(self)) for side in sides)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the place of the files, which another process opens itself."""
+        return PairStore, (self.folder, self.pairs, self.sides)
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -152,11 +156,15 @@ class PairStore:
 
     def __getitem__(self, number: int) -> tuple[Ids, Ids]:
         """Return the ids of both sides of pair `number`, without special tokens."""
-        return self.flat(np.array([number]))
+        source, target = self.flat(np.array([number]))
+        return source.ids, target.ids
 
-    def flat(self, numbers: NDArray[np.int64]) -> tuple[Ids, Ids]:
-        """Return the ids of the pairs `numbers`, (N,), each side one sentence after the other, without special tokens.
-
-        The sentences have `lengths(numbers).source - 1` and `lengths(numbers).target - 1` tokens.
-        """
+    def flat(self, numbers: NDArray[np.int64]) -> tuple[FlatRows, FlatRows]:
+        """Return the ids of both sides of the pairs `numbers`, (N,), in any order."""
         return self._source.flat(numbers), self._target.flat(numbers)
+
+    def usable_by_source(self, row_length: int) -> list[NDArray[np.int64]]:
+        """Return, for each source, the numbers of the pairs that fit into a row of `row_length` positions."""
+        numbers = np.arange(len(self))
+        usable = numbers[self.lengths(numbers).longer_side <= row_length]
+        return np.split(usable, np.searchsorted(usable, self.starts[1:-1]))

@@ -17,8 +17,7 @@ import functools
 import itertools
 import math
 import signal
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -30,17 +29,25 @@ from translator.core.batch import Batch, DataPosition, Numbers, StepBatches, col
 from translator.core.packing import RowPlan, plan_rows
 from translator.data.epoch_text import EpochText
 from translator.data.mixture import Drawn, epoch_draws, epoch_generator
-from translator.data.token_store import PairLengths, PairStore
 from translator.errors import CheckpointError
 from translator.run.signals import STOP_SIGNALS
 from translator.run.workers import WorkerPool, available_cores, map_in_order, result_of
+from translator.subword.block_encoding import FlatRows
 
 BATCHES_AHEAD: Final = 8  # that each process makes for a GPU
 _MOST_WORKERS: Final = 8  # processes that make batches for a GPU
 _PAIRS_AT_ONCE: Final = 4096  # changed and encoded for a plan by one process
-_BLOCKS_WORTH_PROCESSES: Final = 4  # fewer are encoded faster than a process starts
 _WORTH_A_PROCESS: Final = 20_000  # pairs of an epoch with changed texts, whose next plan is made ahead
 _NICENESS: Final = 5  # lowers the priority of planning during training, without starving it
+
+
+class PlannedBatch(NamedTuple):
+    """The pairs of one rank's rows of a batch: all that a process needs to make it, and what follows it."""
+
+    drawn: Drawn  # (N,)
+    pair_counts: Numbers  # (R,) number of pairs in each row; 0 for an empty row
+    target_tokens: int  # of all ranks
+    next_position: DataPosition  # where the next batch begins
 
 
 class EpochPlan(NamedTuple):
@@ -50,41 +57,49 @@ class EpochPlan(NamedTuple):
     rows: RowPlan  # its numbers are places in `drawn`
     target_lengths: NDArray[np.int32]  # (N,) tokens of each target sentence, EOS included
 
+    def batch(self, begin: int, rows: int, rank: int, world_size: int) -> PlannedBatch:
+        """Return the batch of `rows` rows from row `begin` on, with the equal share of `rank`."""
+        # Each rank takes equally many consecutive rows; rows after the end of the epoch are empty.
+        end = min(begin + rows, len(self.rows))
+        rows_of_rank = math.ceil(rows / world_size)
+        begin_of_rank = min(begin + rank * rows_of_rank, end)
+        end_of_rank = min(begin_of_rank + rows_of_rank, end)
+        pair_counts = np.zeros(rows_of_rank, np.int64)
+        pair_counts[: end_of_rank - begin_of_rank] = self.rows.pair_counts(begin_of_rank, end_of_rank)
+        places = self.rows.pairs_of(begin, end)  # of all ranks
+        epoch = self.drawn.epoch
+        return PlannedBatch(
+            drawn=self.drawn.at(self.rows.pairs_of(begin_of_rank, end_of_rank)),
+            pair_counts=pair_counts,
+            target_tokens=int(self.target_lengths[places].sum()),
+            next_position=DataPosition(epoch, end) if end < len(self.rows) else DataPosition(epoch + 1, 0),
+        )
 
-class BatchRows(NamedTuple):
-    """The pairs of one rank's rows of a batch; all that a process needs to make it."""
 
-    drawn: Drawn  # (N,)
-    pair_counts: Numbers  # (R,) number of pairs in each row; 0 for an empty row
-
-
-class PlannedBatch(NamedTuple):
-    """A batch of which each rank has some rows."""
-
-    rows_of_rank: BatchRows
-    target_tokens: int  # of all ranks
-    next_position: DataPosition  # where the next batch begins
-
-
-class BatchMaker(Dataset[Batch]):
-    """Makes batches, in any process: a pure function of their rows."""
+class BatchMaker(Dataset[tuple[Batch, PlannedBatch]]):
+    """Makes batches, in any process: a pure function of their plan."""
 
     def __init__(self, text: EpochText, row_length: int) -> None:
         self._text = text
         self._row_length = row_length
 
-    def __getitem__(self, rows: BatchRows) -> Batch:
-        """Return the batch of `rows`."""
-        ids = self._text.ids(rows.drawn)
-        return collate(
-            source_ids=ids.source,
-            target_ids=ids.target,
-            source_lengths=ids.lengths.source,
-            target_lengths=ids.lengths.target,
-            pairs=rows.drawn.pairs,
-            pair_counts=rows.pair_counts,
-            row_length=self._row_length,
-        )
+    def __getitem__(self, planned: PlannedBatch) -> tuple[Batch, PlannedBatch]:
+        """Return the batch of `planned`, with its plan."""
+        source, target = self._text.ids(planned.drawn)
+        return batch_of(source, target, planned.drawn.pairs, planned.pair_counts, self._row_length), planned
+
+
+def batch_of(source: FlatRows, target: FlatRows, pairs: Numbers, pair_counts: Numbers, row_length: int) -> Batch:
+    """Return the batch of N pairs, given by their ids and numbers, of which `pair_counts` (R,) share each row."""
+    return collate(
+        source_ids=source.ids,
+        target_ids=target.ids,
+        source_lengths=source.lengths + 1,
+        target_lengths=target.lengths + 1,
+        pairs=pairs,
+        pair_counts=pair_counts,
+        row_length=row_length,
+    )
 
 
 @dataclass(frozen=True)
@@ -120,29 +135,18 @@ class TrainingBatches:
         """
         assert accumulation >= 1
         assert 0 <= rank < world_size
-        in_the_making: deque[PlannedBatch] = deque()
-
-        def rows_to_make() -> Iterator[BatchRows]:
-            for planned in planned_batches:
-                in_the_making.append(planned)
-                yield planned.rows_of_rank
-
         with contextlib.closing(self._planned_batches(position, rank, world_size)) as planned_batches:
-            batches = iter(self._loader(rows_to_make(), on_gpu))
+            batches = iter(self._loader(planned_batches, on_gpu))
             while True:
-                micro_batches = []
-                shares = []
-                for batch in itertools.islice(batches, accumulation):
-                    micro_batches.append(batch)
-                    shares.append(in_the_making.popleft())
+                made = list(itertools.islice(batches, accumulation))
                 yield StepBatches(
-                    batches=tuple(micro_batches),
-                    target_tokens=sum(share.target_tokens for share in shares),
-                    next_position=shares[-1].next_position,
+                    batches=tuple(batch for batch, _ in made),
+                    target_tokens=sum(planned.target_tokens for _, planned in made),
+                    next_position=made[-1][1].next_position,
                 )
 
-    def _loader(self, rows: Iterator[BatchRows], on_gpu: bool) -> Iterable[Batch]:
-        """Return the batches of `rows`, made here, or ahead by other processes for a GPU."""
+    def _loader(self, planned_batches: Iterable[PlannedBatch], on_gpu: bool) -> Iterable[tuple[Batch, PlannedBatch]]:
+        """Return the batches with their plans; they are made here, or ahead by other processes for a GPU."""
         maker = BatchMaker(self.text, self.row_length)
         settings: dict[str, Any] = {}
         if on_gpu:
@@ -154,7 +158,7 @@ class TrainingBatches:
                 "pin_memory": True,
             }
         # Without a `batch_size`, an entry of the sampler gives a whole batch, and nothing collates it once more.
-        return DataLoader(maker, batch_size=None, sampler=rows, collate_fn=_unchanged, **settings)
+        return DataLoader(maker, batch_size=None, sampler=planned_batches, collate_fn=_unchanged, **settings)
 
     def _planned_batches(
         self, position: DataPosition, rank: int, world_size: int
@@ -169,28 +173,9 @@ class TrainingBatches:
                         f"the run would resume at row {row} of epoch {plan.drawn.epoch}, which has {row_count} rows: "
                         "the newest checkpoint is damaged; delete its folder to resume from the one before it"
                     )
-                while row < row_count:
-                    end = min(row + self.rows, row_count)
-                    yield self._planned_batch(plan, row, end, rank, world_size)
-                    row = end
+                for begin in range(row, row_count, self.rows):
+                    yield plan.batch(begin, self.rows, rank, world_size)
                 row = 0
-
-    def _planned_batch(self, plan: EpochPlan, begin: int, end: int, rank: int, world_size: int) -> PlannedBatch:
-        """Return the batch of the rows `begin` to `end` of `plan`, exclusive, with those of `rank`."""
-        # Each rank takes equally many consecutive rows; rows beyond `end` are empty.
-        rows_of_rank = math.ceil(self.rows / world_size)
-        begin_of_rank = min(begin + rank * rows_of_rank, end)
-        end_of_rank = min(begin_of_rank + rows_of_rank, end)
-        pair_counts = np.zeros(rows_of_rank, np.int64)
-        pair_counts[: end_of_rank - begin_of_rank] = plan.rows.pair_counts(begin_of_rank, end_of_rank)
-        places = plan.rows.pairs_of(begin, end)  # of all ranks
-        is_last = end == len(plan.rows)
-        epoch = plan.drawn.epoch
-        return PlannedBatch(
-            rows_of_rank=BatchRows(plan.drawn.at(plan.rows.pairs_of(begin_of_rank, end_of_rank)), pair_counts),
-            target_tokens=int(plan.target_lengths[places].sum()),
-            next_position=DataPosition(epoch + 1, 0) if is_last else DataPosition(epoch, end),
-        )
 
     # --- the plans ---
 
@@ -207,38 +192,27 @@ class TrainingBatches:
                 plan = result_of(next_plan)
 
     def plan(self, epoch: int, processes: int = 1) -> EpochPlan:
-        """Return the plan of `epoch`, whose changed texts are encoded by `processes` if there are many."""
+        """Return the plan of `epoch`, whose changed texts are encoded by `processes`."""
         # 1. The pairs that the epoch draws, and their stored lengths.
-        usable = usable_by_source(self.text.store, self.row_length)
-        drawn = epoch_draws(usable, self.drawn, self.seed, epoch)
-        lengths = self.text.store.lengths(drawn.pairs)
+        store = self.text.store
+        drawn = epoch_draws(store.usable_by_source(self.row_length), self.drawn, self.seed, epoch)
+        lengths = store.lengths(drawn.pairs)
         source_lengths = lengths.source.astype(np.int32)
         target_lengths = lengths.target.astype(np.int32)
 
         # 2. The lengths of those that the epoch changes.
-        if self.text.changes:
-            changed = np.flatnonzero(self.text.is_changed(drawn))
-            blocks = [changed[begin : begin + _PAIRS_AT_ONCE] for begin in range(0, len(changed), _PAIRS_AT_ONCE)]
-            drawn_blocks = [drawn.at(block) for block in blocks]
-            encoder = functools.partial(_length_encoder, self.text)
-            if len(blocks) < _BLOCKS_WORTH_PROCESSES:
-                processes = 1
-            encoded = map_in_order(encoder, drawn_blocks, processes)
-            with contextlib.closing(encoded):
-                for block, changed_lengths in zip(blocks, encoded, strict=True):
-                    source_lengths[block] = changed_lengths.source
-                    target_lengths[block] = changed_lengths.target
+        changed = np.flatnonzero(self.text.is_changed(drawn))
+        blocks = [changed[begin : begin + _PAIRS_AT_ONCE] for begin in range(0, len(changed), _PAIRS_AT_ONCE)]
+        encoder = functools.partial(_length_encoder, self.text)
+        measured = map_in_order(encoder, [drawn.at(block) for block in blocks], processes)
+        with contextlib.closing(measured):
+            for block, (source, target) in zip(blocks, measured, strict=True):
+                source_lengths[block] = source + 1
+                target_lengths[block] = target + 1
 
         # 3. The rows.
         rows = plan_rows(source_lengths, target_lengths, self.row_length, epoch_generator(self.seed, epoch))
         return EpochPlan(drawn, rows, target_lengths)
-
-
-def usable_by_source(split: PairStore, row_length: int) -> list[Numbers]:
-    """Return, for each source of `split`, the numbers of the pairs that fit into a row of `row_length` positions."""
-    numbers = np.arange(len(split))
-    usable = numbers[split.lengths(numbers).longer_side <= row_length]
-    return np.split(usable, np.searchsorted(usable, split.starts[1:-1]))
 
 
 def _planner(batches: TrainingBatches) -> Callable[[int], EpochPlan]:
@@ -246,9 +220,14 @@ def _planner(batches: TrainingBatches) -> Callable[[int], EpochPlan]:
     return batches.plan
 
 
-def _length_encoder(text: EpochText) -> Callable[[Drawn], PairLengths]:
+def _length_encoder(text: EpochText) -> Callable[[Drawn], tuple[Numbers, Numbers]]:
     """Return the function that measures changed pairs, for a process that keeps the files of `text` open."""
-    return text.changed_lengths
+
+    def lengths(drawn: Drawn) -> tuple[Numbers, Numbers]:
+        source, target = text.ids(drawn)
+        return source.lengths, target.lengths
+
+    return lengths
 
 
 def _ignore_stop_signals(_: int) -> None:

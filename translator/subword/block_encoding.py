@@ -3,16 +3,34 @@
 Worker processes import this file, so it stands above the rooms that need PyTorch, which takes seconds to import.
 """
 
+import itertools
+from collections.abc import Sequence
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from translator.config import NormalizationConfig
 from translator.config.corpus_section import Languages
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.normalizer_rules import NormalizerRules
 from translator.corpus.prepared_corpus import TextBlock
-from translator.subword.flat_rows import FlatRows
 from translator.subword.model import SubwordModel
 from translator.subword.source_text import training_pair
+
+
+class FlatRows(NamedTuple):
+    """The ids of N sentences, one after the other, without special tokens."""
+
+    ids: NDArray[np.int32]  # (T,)
+    lengths: NDArray[np.int64]  # (N,)
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]]) -> "FlatRows":
+        """Return `rows` of ids, one after the other."""
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        ids = np.fromiter(itertools.chain.from_iterable(rows), np.int32, int(lengths.sum()))
+        return cls(ids=ids, lengths=lengths)
 
 
 class PairBlock(NamedTuple):
@@ -21,13 +39,6 @@ class PairBlock(NamedTuple):
     source: TextBlock
     target: TextBlock
     is_normalized: bool
-
-
-class EncodedBlock(NamedTuple):
-    """The ids of both sides of a block of pairs."""
-
-    source: FlatRows
-    target: FlatRows
 
 
 class BlockEncoder:
@@ -49,8 +60,11 @@ class BlockEncoder:
         self._normalizer = Normalizer(normalization, languages, rules)
         self._threads = threads
 
-    def __call__(self, block: PairBlock) -> EncodedBlock:
-        """Return the ids of the pairs of `block`: normalized, and with placeholders if the models have some."""
+    def __call__(self, block: PairBlock) -> tuple[FlatRows, FlatRows]:
+        """Return the ids of the sources and the targets of `block`.
+
+        The text is normalized, and has placeholders if the models have some.
+        """
         sources = block.source.lines()
         targets = block.target.lines()
         if not block.is_normalized:
@@ -58,7 +72,7 @@ class BlockEncoder:
             targets = [self._normalizer.target(target) for target in targets]
         for number, (source, target) in enumerate(zip(sources, targets, strict=True)):
             sources[number], targets[number] = training_pair(source, target, self._placeholders)
-        return EncodedBlock(
-            source=FlatRows.of(self._source_model.encode(sources, self._threads)),
-            target=FlatRows.of(self._target_model.encode(targets, self._threads)),
+        return (
+            FlatRows.of(self._source_model.encode(sources, self._threads)),
+            FlatRows.of(self._target_model.encode(targets, self._threads)),
         )

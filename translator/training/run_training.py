@@ -11,9 +11,8 @@ from translator.checkpoint.state import find_checkpoint
 from translator.config import Config
 from translator.config.resuming import NO_CHANGES, Changes, shared_settings
 from translator.corpus.held_out import write_held_out
-from translator.corpus.preparation_counts import format_report
 from translator.data import DataHandler
-from translator.data.preparation_report import preparation_report, warn_of_few_pairs, write_preparation_report
+from translator.data.preparation_report import preparation_report, warn_of_few_pairs
 from translator.evaluation import Score, TranslatedPair, evaluate_run, saved_scores, search_label
 from translator.evaluation.test_sets import sides_of_test_split
 from translator.run.folder import RunFolder
@@ -134,9 +133,9 @@ def _record_preparation(config: Config, run: RunFolder, data: DataHandler, chang
         write_held_out(run.held_out_folder, "validation", data.held_out("validation"))
         write_held_out(run.held_out_folder, "test", data.held_out("test"))
     # What the preparation counted, as a table in the log, and as a page.
-    LOGGER.info("%s\n\n%s\n", format_report(data.corpus.report), data.format_report())
-    report = preparation_report(config, data.corpus, data.subword, data.normalizer, data.report, data.mixture)
-    write_preparation_report(report, run.preparation_folder)
+    report = preparation_report(config, data)
+    LOGGER.info("%s\n", report.tables())
+    report.write(run.preparation_folder)
     if not run.has_checkpoint and config.training.initialize_from is None:
         warn_of_few_pairs(data.corpus)
     for change in changes:
