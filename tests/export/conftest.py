@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.export_stand_ins import POST, sample_pairs, small_run, taught
+from tests.support.sentences import trained
 from translator.config import SubwordConfig
 from translator.core.transformer import Transformer
 from translator.run.folder import RunFolder
-from translator.run.storage import write_json
-from translator.subword import JOINT_FILE, RECORD_FILE, SOURCE_FILE, TARGET_FILE, SubwordModel, SubwordPair
+from translator.subword import JOINT_FILE, SOURCE_FILE, TARGET_FILE, SubwordPair
 
 SETTINGS = SubwordConfig(vocabulary_size=420, byte_fallback=True)
 
@@ -19,9 +19,8 @@ SETTINGS = SubwordConfig(vocabulary_size=420, byte_fallback=True)
 def subword_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("subword")
     pairs = sample_pairs("train")[:800]
-    SubwordModel.train([english for english, _ in pairs], SETTINGS, folder / SOURCE_FILE)
-    SubwordModel.train([persian for _, persian in pairs], SETTINGS, folder / TARGET_FILE)
-    write_json(folder / RECORD_FILE, {"sha256": SubwordPair.load(folder).sha256})
+    trained([english for english, _ in pairs], SETTINGS, folder / SOURCE_FILE)
+    trained([persian for _, persian in pairs], SETTINGS, folder / TARGET_FILE)
     return folder
 
 
@@ -31,7 +30,7 @@ def joint_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts: list[str] = []
     for pair in sample_pairs("train")[:800]:
         texts += pair
-    SubwordModel.train(texts, SETTINGS.model_copy(update={"joint": True}), folder / JOINT_FILE)
+    trained(texts, SETTINGS.model_copy(update={"joint": True}), folder / JOINT_FILE)
     return folder
 
 

@@ -14,7 +14,7 @@ from translator.config import NormalizationConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN
 from translator.corpus.normalizer import Normalizer
 from translator.subword.placeholders import PLACEHOLDERS, cut_out_unreadable, put_back
-from translator.subword.unreadable import is_mostly_in_script
+from translator.subword.source_text import is_mostly_in_script
 
 
 class FewSigns(Words):

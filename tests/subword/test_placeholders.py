@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.sentences import ENGLISH, PERSIAN, unigram
+from tests.support.sentences import ENGLISH, PERSIAN, trained, unigram
 from translator.subword import SubwordModel
 from translator.subword.placeholders import PLACEHOLDERS, cut_out, cut_out_of_pair, hide, put_back
 
@@ -148,7 +148,7 @@ def test_a_number_is_hidden_beside_a_part_with_a_sign() -> None:
 
 def test_a_character_learned_from_text_is_not_a_placeholder(tmp_path: Path) -> None:
     texts = [f"{text} {FIRST}" for text in ENGLISH]
-    model = SubwordModel.train(texts * 5, unigram(vocabulary_size=80), tmp_path / "source.model")
+    model = trained(texts * 5, unigram(vocabulary_size=80), tmp_path / "source.model")
     assert model.pieces_of(model.encode([FIRST])[0])[-1].endswith(FIRST)
     assert not model.placeholders
 
@@ -157,7 +157,7 @@ def test_a_character_learned_from_text_is_not_a_placeholder(tmp_path: Path) -> N
 def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> SubwordModel:
     config = unigram(model_type=request.param, placeholders=2, vocabulary_size=90)
     path = tmp_path_factory.mktemp("placeholders") / f"{request.param}.model"
-    return SubwordModel.train([*ENGLISH, *PERSIAN] * 5, config, path, fold=True)
+    return trained([*ENGLISH, *PERSIAN] * 5, config, path, fold=True)
 
 
 WITH_PLACEHOLDERS = pytest.mark.parametrize("text", [f"the {FIRST}", f"the{SECOND}.", f"{FIRST}{SECOND}"])

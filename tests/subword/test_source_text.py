@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.support.sentences import ENGLISH, unigram
+from tests.support.sentences import ENGLISH, trained, unigram
 from translator.config import NormalizationConfig
 from translator.corpus.normalizer import Normalizer
-from translator.subword import SubwordModel, SubwordPair
+from translator.subword import SubwordPair
 from translator.subword.placeholders import PLACEHOLDERS
 from translator.subword.source_text import SourceReader, training_pair
 from translator.subword.spelling import FREQUENT, SpellingCorrector
@@ -17,7 +17,7 @@ SECOND = PLACEHOLDERS[1]
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> SourceReader:
     path = tmp_path_factory.mktemp("source") / "source.model"
-    model = SubwordModel.train(ENGLISH * 20, unigram(placeholders=4, vocabulary_size=80), path)
+    model = trained(ENGLISH * 20, unigram(placeholders=4, vocabulary_size=80), path)
     pair = SubwordPair(model, model, SpellingCorrector({"letters": FREQUENT}))
     return SourceReader(pair, Normalizer(NormalizationConfig()))
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.sentences import ENGLISH, PERSIAN, unigram
+from tests.support.sentences import ENGLISH, PERSIAN, trained, unigram
 from translator.core import EOS, PAD, SOS, UNK
 from translator.subword import SubwordModel, subword_sampling
 from translator.subword.subword_sampling import ScoredPiece, SubwordSampler
@@ -24,7 +24,7 @@ PLACES = [str(number) for number in range(len(TEXTS))]
 def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("sampling") / "joint.model"
     config = unigram(model_type=request.param, byte_fallback=True, vocabulary_size=380)
-    SubwordModel.train((ENGLISH + PERSIAN) * 20, config, path)
+    trained((ENGLISH + PERSIAN) * 20, config, path)
     return path
 
 
@@ -98,7 +98,7 @@ def test_a_sample_decodes_to_the_same_text(model: SubwordModel, texts: list[str]
 
 def test_merges_that_are_never_dropped_give_the_plain_pieces(tmp_path: Path) -> None:
     config = unigram(model_type="bpe", byte_fallback=True, vocabulary_size=380)
-    model = SubwordModel.train((ENGLISH + PERSIAN) * 20, config, tmp_path / "bpe.model")
+    model = trained((ENGLISH + PERSIAN) * 20, config, tmp_path / "bpe.model")
     texts = [*TEXTS, "漢字 " + "x" * 20, "Ω" * 5]
     assert samples(model, strength=1e-15, texts=texts) == model.encode(texts)
 
@@ -153,7 +153,7 @@ def test_each_merge_is_dropped_with_probability_equal_to_the_strength() -> None:
 
 @pytest.mark.parametrize("model_type", ["unigram", "bpe"])
 def test_adjacent_unknown_characters_become_one_unk(tmp_path: Path, model_type: str) -> None:
-    model = SubwordModel.train(ENGLISH * 20, unigram(model_type=model_type), tmp_path / "source.model")
+    model = trained(ENGLISH * 20, unigram(model_type=model_type), tmp_path / "source.model")
     (row,) = samples(model, texts=["I 漢字 go"])
     assert row.count(UNK) == 1
     assert model.decode_ids([row]) == ["I ⁇ go"]

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.sentences import PERSIAN, make_corpus, pieces, unigram, vocabulary
+from tests.support.sentences import PERSIAN, make_corpus, pieces, trained, unigram, vocabulary
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.errors import CorpusError, StorageError, SubwordError
-from translator.subword import SubwordModel, uses_byte_fallback
+from translator.subword import uses_byte_fallback
 from translator.subword.training import draw_lines, train_model
 
 
@@ -21,7 +21,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> PreparedCorpus:
 @pytest.mark.parametrize("digits", ["1398", "۱۳۹۸", "١٣٩٨"])
 def test_every_digit_is_a_piece_of_its_own(tmp_path: Path, digits: str, kind: str) -> None:
     text = [f"سال {digits} بود"] * 50 + PERSIAN * 5
-    model = SubwordModel.train(text, unigram(vocabulary_size=65, model_type=kind), tmp_path / "t.model")
+    model = trained(text, unigram(vocabulary_size=65, model_type=kind), tmp_path / "t.model")
     for piece in vocabulary(model):
         digit_count = sum(character.isdigit() for character in piece)
         assert digit_count <= 1
@@ -33,7 +33,7 @@ def test_every_digit_is_a_piece_of_its_own(tmp_path: Path, digits: str, kind: st
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "char"])
 def test_digits_and_punctuation_are_in_the_vocabulary_however_rare(tmp_path: Path, kind: str) -> None:
     config = unigram(model_type=kind, vocabulary_size=60, character_coverage=0.99)
-    model = SubwordModel.train([*PERSIAN * 40, "۷ (5) Q"], config, tmp_path / "m.model")
+    model = trained([*PERSIAN * 40, "۷ (5) Q"], config, tmp_path / "m.model")
     characters = set("".join(vocabulary(model)[4:]))
     assert set("۷(5)؟") <= characters
     assert "Q" not in characters, "a letter as rare is left out"
@@ -69,17 +69,17 @@ def test_too_large_a_vocabulary_is_refused_naming_the_largest_value(tmp_path: Pa
     path = tmp_path / "target.model"
     message = r"subword\.vocabulary_size: 5000 .* target model .* value is \d+$"
     with pytest.raises(SubwordError, match=message) as caught:
-        SubwordModel.train(PERSIAN, unigram(model_type=kind, vocabulary_size=5000), path)
+        trained(PERSIAN, unigram(model_type=kind, vocabulary_size=5000), path)
     assert not path.exists()
 
     # The named value works.
     largest = int(str(caught.value).rpartition(" ")[2])
-    model = SubwordModel.train(PERSIAN, unigram(model_type=kind, vocabulary_size=largest), path)
+    model = trained(PERSIAN, unigram(model_type=kind, vocabulary_size=largest), path)
     assert model.vocabulary_size == largest
 
 
 def test_vocabulary_size_is_an_upper_limit_for_char_models(tmp_path: Path) -> None:
-    model = SubwordModel.train(["ab ba"], unigram(model_type="char", vocabulary_size=5000), tmp_path / "s.model")
+    model = trained(["ab ba"], unigram(model_type="char", vocabulary_size=5000), tmp_path / "s.model")
     assert model.vocabulary_size == 4 + len("ab▁")
 
 

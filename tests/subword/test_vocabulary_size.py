@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from tests.support.sentences import ENGLISH, PERSIAN, unigram
 from translator.config import SubwordConfig
 from translator.subword import VocabularySizeError
-from translator.subword.training import train_model, training_texts
-from translator.subword.vocabulary_size import size_error
+from translator.subword.training import size_error, train_model, training_texts
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.errors import SubwordError
-from translator.subword import word_counts
-from translator.subword.word_counts import count_words, read_word_counts, write_word_counts
+from translator.subword import spelling
+from translator.subword.spelling import count_words, read_word_counts, write_word_counts
 
 
 @given(st.lists(st.text("abAB 'é۱.", max_size=20), max_size=5))
@@ -27,7 +27,7 @@ def test_written_counts_are_read_back(tmp_path: Path) -> None:
 
 
 def test_the_most_frequent_words_are_written_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_counts, "_MAX_STORED_WORDS", 2)
+    monkeypatch.setattr(spelling, "_MAX_STORED_WORDS", 2)
     write_word_counts(tmp_path / "words.tsv", {"rare": 1, "of": 3, "a": 3})
     assert (tmp_path / "words.tsv").read_text() == "a\t3\nof\t3\n"
 

@@ -1,5 +1,6 @@
 """A few sentences that the tests of this room train on, and a corpus of them."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from tests.support.toy import write_pairs
@@ -7,6 +8,7 @@ from translator.config import CorpusConfig, SourceConfig, SplitConfig, SubwordCo
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.subword import SubwordModel
+from translator.subword.training import train_model
 
 PERSIAN = [
     "او نمی‌خواهد کتاب‌های قدیمی را بفروشد.",
@@ -41,6 +43,12 @@ def pieces(model: SubwordModel, text: str) -> list[str]:
 
 def vocabulary(model: SubwordModel) -> list[str]:
     return model.pieces_of(range(model.vocabulary_size))
+
+
+def trained(sentences: Iterable[str], config: SubwordConfig, path: Path, *, fold: bool = False) -> SubwordModel:
+    """Train a model on all `sentences`, write it to `path`, and return it."""
+    path.write_bytes(train_model(sentences, config, path.stem, fold=fold))
+    return SubwordModel.load(path)
 
 
 def make_corpus(folder: Path, copies: int = 20, held_out: int = 8) -> PreparedCorpus:

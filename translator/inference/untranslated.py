@@ -9,7 +9,7 @@ from typing import Final
 from translator.inference.sentences import AFTER_MARK, FACE, LINE_BREAK, ORNAMENT, Sentence
 from translator.subword.markup import cut_tags
 from translator.subword.placeholders import without_copied_parts
-from translator.subword.unreadable import is_mostly_in_script
+from translator.subword.source_text import is_mostly_in_script
 
 _PARTS_OF_EMOJI: Final = "\u200d\ufe0f\u20e3"  # joiner, variation selector, keycap
 _CONTROLS: Final = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x9f\ufffd]")  # U+FFFD stands for a broken character

@@ -1,14 +1,12 @@
 """Subword models: training, loading and sampling of SentencePiece models, one per language or joint."""
 
-from translator.subword.files import JOINT_FILE, RECORD_FILE, SOURCE_FILE, TARGET_FILE
 from translator.subword.model import SubwordModel
-from translator.subword.pair import SubwordPair
+from translator.subword.pair import JOINT_FILE, SOURCE_FILE, TARGET_FILE, SubwordPair
 from translator.subword.preparation import prepare_subword
 from translator.subword.training import VocabularySizeError, uses_byte_fallback
 
 __all__ = [
     "JOINT_FILE",
-    "RECORD_FILE",
     "SOURCE_FILE",
     "TARGET_FILE",
     "SubwordModel",

@@ -2,31 +2,39 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 import sentencepiece
 
-from translator.config import SubwordConfig
 from translator.core import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
 from translator.errors import SubwordError
-from translator.run.storage import write_bytes
-from translator.subword.files import read_file, remedy
+from translator.run.storage import storage_errors
 from translator.subword.placeholders import PLACEHOLDERS
 from translator.subword.subword_sampling import ScoredPiece, SubwordSampler
-from translator.subword.training import ERRORS_ONLY, train_model
 
 ALL_CORES: Final = -1  # a thread of SentencePiece for each
+ERRORS_ONLY: Final = 2  # SentencePiece's log level without progress messages
 _NOT_TEXT: Final = frozenset({PAD, SOS, EOS})
 _CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # control characters and all line breaks
 _BROKEN: Final = "\ufffd"
 _SPACES: Final = re.compile(" +")
-_RULE_PROBE: Final = "\ufefb \u0645\u06cc\u200c\u0631\u0648\u062f"
-_RULE_RESULT: Final = "▁\u0644\u0627▁\u0645\u06cc\u200c\u0631\u0648\u062f"
-"""Text and its result under `nfkc` and `nfkc_cf`. It has a shaped ligature, which `identity` keeps, and a ZWNJ, which
-`nmt_nfkc` changes."""
+
+
+def read_file(path: Path) -> bytes:
+    """Return the content of a file of subword models; raise SubwordError if it is missing."""
+    with storage_errors(path, "read"):
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            raise SubwordError(f"no subword model at {path}; {remedy(path)}") from None
+
+
+def remedy(path: Path) -> str:
+    """Return what a user can do about a missing or damaged file."""
+    return f"restore it from a backup, or delete the folder {path.parent} and prepare again"
 
 
 class SubwordModel:
@@ -42,7 +50,6 @@ class SubwordModel:
         except RuntimeError as error:
             raise SubwordError(f"{path} is damaged or not a SentencePiece model; {remedy(path)}") from error
         _check_special_ids(processor, path)
-        _check_normalization(processor, path)
         self._processor = processor
         self.placeholders: dict[str, int] = _placeholders(processor)
         """The placeholder pieces for copied text, with their ids; see `placeholders.py`."""
@@ -53,20 +60,6 @@ class SubwordModel:
     def load(cls, path: Path) -> "SubwordModel":
         """Return the model in the file at `path`; raise SubwordError if there is no usable model."""
         return cls(read_file(path), path)
-
-    @classmethod
-    def train(
-        cls, sentences: Iterable[str], config: SubwordConfig, path: Path, *, fold: bool = False
-    ) -> "SubwordModel":
-        """Train a model on all `sentences`, write it atomically to `path`, and return it.
-
-        With `fold`, the model converts all text to lower case.
-
-        Raises SubwordError as `train_model` does.
-        """
-        content = train_model(sentences, config, path.stem, fold=fold)
-        write_bytes(path, content)
-        return cls(content, path)
 
     def encode(self, texts: Sequence[str], threads: int = ALL_CORES) -> list[list[int]]:
         """Return the ids of each text, without special tokens; the number of threads does not affect them."""
@@ -137,15 +130,6 @@ def _check_special_ids(processor: sentencepiece.SentencePieceProcessor, path: Pa
         raise SubwordError(
             f"{path}: pad, unk, bos and eos have the ids {', '.join(map(str, special_ids))}; they must be "
             f"{PAD}, {UNK}, {SOS}, {EOS}: train the model with `translator prepare`"
-        )
-
-
-def _check_normalization(processor: sentencepiece.SentencePieceProcessor, path: Path) -> None:
-    """Raise SubwordError if the rules of the model change text that the normalizer has prepared."""
-    if processor.normalize(_RULE_PROBE) != _RULE_RESULT:
-        raise SubwordError(
-            f"{path}: its normalization rule is not `nfkc` or `nfkc_cf` (others lose the half-space U+200C), or "
-            f"the file is truncated; {remedy(path)}"
         )
 
 

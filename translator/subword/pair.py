@@ -1,27 +1,16 @@
 """The subword models of both sides of a run."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from pydantic_core import from_json
-
-from translator.errors import SubwordError
-from translator.subword.files import (
-    JOINT_FILE,
-    RECORD_FILE,
-    SOURCE_FILE,
-    TARGET_FILE,
-    WORDS_FILE,
-    read_file,
-    remedy,
-)
 from translator.subword.model import SubwordModel
-from translator.subword.spelling import SpellingCorrector
-from translator.subword.word_counts import read_word_counts
+from translator.subword.spelling import NO_CORRECTION, SpellingCorrector, read_word_counts
 
-
-def _no_correction() -> SpellingCorrector:
-    return SpellingCorrector({})
+SOURCE_FILE: Final = "source.model"
+TARGET_FILE: Final = "target.model"
+JOINT_FILE: Final = "joint.model"
+WORDS_FILE: Final = "words.tsv"  # the words of the English training text with their counts
 
 
 @dataclass(frozen=True)
@@ -30,7 +19,7 @@ class SubwordPair:
 
     source: SubwordModel
     target: SubwordModel
-    correct_spelling: SpellingCorrector = field(default_factory=_no_correction)
+    correct_spelling: SpellingCorrector = NO_CORRECTION
 
     @property
     def joint(self) -> bool:
@@ -48,9 +37,7 @@ class SubwordPair:
     def load(cls, folder: Path) -> "SubwordPair":
         """Return the models in `folder`: `joint.model`, or `source.model` and `target.model`.
 
-        If `subword.json` exists, the models must match it.
-
-        Raises SubwordError: a file is missing, damaged, or differs from the trained one.
+        Raises SubwordError: a file is missing or damaged.
         """
         if (folder / JOINT_FILE).exists():
             source = target = SubwordModel.load(folder / JOINT_FILE)
@@ -58,21 +45,4 @@ class SubwordPair:
             source = SubwordModel.load(folder / SOURCE_FILE)
             target = SubwordModel.load(folder / TARGET_FILE)
         word_counts = read_word_counts(folder / WORDS_FILE)
-        pair = cls(source=source, target=target, correct_spelling=SpellingCorrector(word_counts))
-        if (folder / RECORD_FILE).exists():
-            pair._check_record(folder)
-        return pair
-
-    def _check_record(self, folder: Path) -> None:
-        """Raise SubwordError if a model in `folder` is not the one that its record names."""
-        record = folder / RECORD_FILE
-        try:
-            expected = dict(from_json(read_file(record))["sha256"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise SubwordError(f"{record} is damaged; {remedy(record)}") from error
-        for file, sha256 in self.sha256.items():
-            if expected.get(file) != sha256:
-                raise SubwordError(
-                    f"{folder / file} is not the model that was trained (its SHA-256 differs from {RECORD_FILE}); "
-                    f"{remedy(folder / file)}"
-                )
+        return cls(source=source, target=target, correct_spelling=SpellingCorrector(word_counts))

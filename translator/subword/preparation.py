@@ -2,7 +2,7 @@
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,25 +17,22 @@ from translator.run.prepared_folder import prepared_folder
 from translator.run.storage import sha256_of_json, write_bytes, write_json
 from translator.run.work_folders import new_folder
 from translator.run.workers import map_in_order
-from translator.subword.files import RECORD_FILE, WORDS_FILE, read_file
-from translator.subword.model import SubwordModel
-from translator.subword.pair import SubwordPair
+from translator.subword.model import read_file
+from translator.subword.pair import WORDS_FILE, SubwordPair
+from translator.subword.spelling import count_words, read_word_counts, write_word_counts
 from translator.subword.training import (
     TrainingText,
     VocabularySizeError,
+    size_error,
     training_texts,
     uses_byte_fallback,
 )
-from translator.subword.vocabulary_size import size_error
-from translator.subword.word_counts import count_words, read_word_counts, write_word_counts
 
 if TYPE_CHECKING:  # not for loading a model, which should be fast
-    from translator.corpus.prepared_corpus import PreparedCorpus, TextBlock
+    from translator.corpus.prepared_corpus import PreparedCorpus
 
-    _Item = TrainingText | TextBlock
-
+_RECORD_FILE: Final = "subword.json"  # what the models were made from
 _FORMAT: Final = 4  # part of the fingerprint; increased when training changes
-_LINES_TO_COUNT: Final = 1 << 16  # whose words one process counts at once
 
 
 def prepare_subword(
@@ -65,15 +62,15 @@ def prepare_subword(
     folder = prepared_folder(prepared_directory, "subword", sha256_of_json(made_from))
     if not folder.exists():
         with new_folder(folder) as unfinished_folder:
-            texts = training_texts(config, corpus) if parent is None else []
-            models, word_counts = _models_and_words(config, corpus, texts, workers)
+            word_counts = _word_counts(corpus)
             if parent is None:
-                hashes = _write_models(texts, models, unfinished_folder)
+                _train(config, corpus, unfinished_folder, workers)
             else:
-                hashes = _copy_models(parent, unfinished_folder)
+                for file in SubwordPair.load(parent).sha256:
+                    write_bytes(unfinished_folder / file, read_file(parent / file))
                 word_counts.update(read_word_counts(parent / WORDS_FILE))
             write_word_counts(unfinished_folder / WORDS_FILE, word_counts)
-            write_json(unfinished_folder / RECORD_FILE, {**made_from, "sha256": hashes})
+            write_json(unfinished_folder / _RECORD_FILE, made_from)
     return SubwordPair.load(folder), folder
 
 
@@ -97,59 +94,28 @@ def _made_from(config: SubwordConfig, corpus: "PreparedCorpus", parent: Path | N
     }
 
 
-def _copy_models(parent: Path, folder: Path) -> dict[str, str]:
-    """Copy the models in `parent` to `folder`, and return the SHA-256 of each file."""
-    hashes = SubwordPair.load(parent).sha256
-    for file in hashes:
-        write_bytes(folder / file, read_file(parent / file))
-    return hashes
-
-
-def _write_models(texts: Sequence[TrainingText], models: Sequence[bytes], folder: Path) -> dict[str, str]:
-    """Write the model of each text to `folder`, and return the SHA-256 of each file."""
-    hashes: dict[str, str] = {}
-    for text, content in zip(texts, models, strict=True):
-        path = folder / f"{text.name}.model"
-        write_bytes(path, content)
-        hashes[path.name] = SubwordModel(content, path).sha256
-    return hashes
-
-
-def _models_and_words(
-    config: SubwordConfig, corpus: "PreparedCorpus", texts: Sequence[TrainingText], workers: int
-) -> tuple[list[bytes], Counter[str]]:
-    """Return the models trained on `texts`, and the counts of the English words of the training text.
-
-    Words are counted only for an English source, because only English spelling is corrected.
-
-    Raises VocabularySizeError: `vocabulary_size` does not suit the text.
-    """
-    blocks: list[TextBlock] = []
+def _word_counts(corpus: "PreparedCorpus") -> Counter[str]:
+    """Return the counts of the English words of the training text; none for a Persian source, which stays as typed."""
+    counts = Counter[str]()
     if corpus.sides[0] == "en":
         for name in corpus.names("train"):
-            blocks += corpus.blocks("train", name, "en", _LINES_TO_COUNT)
-    # The models first, since they take longest: a process that has finished one counts words meanwhile.
-    items: list[_Item] = [*texts, *blocks]
+            counts.update(count_words(corpus.lines("train", name, "en")))
+    return counts
+
+
+def _train(config: SubwordConfig, corpus: "PreparedCorpus", folder: Path, workers: int) -> None:
+    """Write the models to `folder`; raise VocabularySizeError if `vocabulary_size` does not suit the text."""
+    texts = training_texts(config, corpus)
     bar: tqdm[object] = progress_bar(description="Training subword models", total=len(texts), unit="models")
-    models: list[bytes] = []
-    counts = Counter[str]()
     try:
-        with bar, contextlib.closing(map_in_order(partial(_worker, config), items, workers)) as results:
-            for result in results:
-                if isinstance(result, bytes):
-                    models.append(result)
-                    bar.update()
-                else:
-                    counts.update(result)
+        with bar, contextlib.closing(map_in_order(partial(_trainer, config), texts, workers)) as models:
+            for text, content in zip(texts, models, strict=True):
+                write_bytes(folder / f"{text.name}.model", content)
+                bar.update()
     except VocabularySizeError as error:
         raise size_error(error, config, corpus) from error
-    return models, counts
 
 
-def _worker(config: SubwordConfig) -> "Callable[[_Item], bytes | Counter[str]]":
-    """Return the function with which a worker process trains a model, or counts the words of a block."""
-
-    def work(item: "_Item") -> bytes | Counter[str]:
-        return item.train(config) if isinstance(item, TrainingText) else count_words(item.lines())
-
-    return work
+def _trainer(config: SubwordConfig) -> Callable[[TrainingText], bytes]:
+    """Return the function with which a worker process trains a model."""
+    return lambda text: text.train(config)

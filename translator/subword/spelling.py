@@ -2,16 +2,25 @@
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+import string
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
+
+from translator.errors import SubwordError
+from translator.run.storage import write_text
+from translator.subword.model import read_file, remedy
 
 FREQUENT: Final = 20  # minimum count in the training text of a word that can be a correction
 RARE: Final = 3  # in a small text, the minimum is its words divided by `_WORDS_FOR_ONE`, but at least this
 _WORDS_FOR_ONE: Final = 60_000
 SHORTEST: Final = 3  # letters; shorter words have too many neighbours
 _ENDINGS: Final = ("s", "es", "ed", "d", "ing", "ly", "er", "ers", "r", "rs", "est", "ness", "less", "able", "ish")
-_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+_LETTERS: Final = string.ascii_lowercase
+_OTHER_AS_SPACE: Final = bytes(byte if chr(byte) in _LETTERS else ord(" ") for byte in range(256))
+_MAX_STORED_WORDS: Final = 200_000  # the most frequent ones
 _KEYBOARD: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _VOWELS: Final = "aeiou"
 _LONG: Final = 7  # letters; in a shorter word, another vowel often makes a name: Rosa, rose
@@ -148,3 +157,42 @@ def _one_slip_away(word: str) -> Iterator[str]:
         # The letter and the next one are transposed.
         if after:
             yield before + after[0] + letter + after[1:]
+
+
+NO_CORRECTION: Final = SpellingCorrector({})
+
+
+# --- the words of the training text ---
+
+
+def count_words(lines: Iterable[str]) -> Counter[str]:
+    """Return the count of each English word, in lower case, in `lines`."""
+    # As bytes, because replacing all other characters by spaces is much faster than searching for words.
+    counts = Counter[bytes]()
+    for line in lines:
+        counts.update(line.lower().encode("utf-8").translate(_OTHER_AS_SPACE).split())
+    return Counter({word.decode("ascii"): count for word, count in counts.items()})
+
+
+def write_word_counts(path: Path, counts: Mapping[str, int]) -> None:
+    """Write the most frequent words to the file `path`, a word and its count per line."""
+    by_frequency = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    lines = [f"{word}\t{count}\n" for word, count in by_frequency[:_MAX_STORED_WORDS]]
+    write_text(path, "".join(lines))
+
+
+def read_word_counts(path: Path) -> dict[str, int]:
+    """Return the counts in the file `path`; empty if the file is missing, as in runs of older versions.
+
+    Raises SubwordError: the file is damaged.
+    """
+    if not path.exists():
+        return {}
+    counts: dict[str, int] = {}
+    try:
+        for line in read_file(path).decode().splitlines():
+            word, count = line.split("\t")
+            counts[word] = int(count)
+    except ValueError as error:
+        raise SubwordError(f"{path} is damaged; {remedy(path)}") from error
+    return counts

@@ -7,9 +7,10 @@ Arabic yeh and kaf, and repeated ZWNJ.
 
 import io
 import itertools
+import math
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,13 +20,13 @@ import sentencepiece
 from translator.config import SubwordConfig
 from translator.core import EOS, PAD, SOS, SPECIAL_TOKENS, TAG, UNK
 from translator.errors import SubwordError
+from translator.run.logging import LOGGER
+from translator.subword.model import ERRORS_ONLY
 from translator.subword.placeholders import PLACEHOLDERS
 
 if TYPE_CHECKING:  # not for loading a model, which should be fast
     from translator.corpus.prepared_corpus import PreparedCorpus, Side
     from translator.corpus.split import Split
-
-ERRORS_ONLY: Final = 2  # SentencePiece's log level without progress messages
 
 _TRAINING_THREADS: Final = 4  # fixed: the sums of the EM steps depend on the division of the text among threads
 _LONGEST_SENTENCE: Final = 100_000  # bytes; SentencePiece ignores longer training sentences
@@ -211,3 +212,48 @@ def training_texts(config: SubwordConfig, corpus: "PreparedCorpus") -> list[Trai
         TrainingText(name="source", corpus=corpus, limits={source: limit}, fold=folds_source),
         TrainingText(name="target", corpus=corpus, limits={target: limit}, fold=False),
     ]
+
+
+# --- a vocabulary size that suits the text ---
+
+
+def size_error(error: VocabularySizeError, config: SubwordConfig, corpus: "PreparedCorpus") -> VocabularySizeError:
+    """Return the problem that `error` states for one model of `config`, with a size that suits all its models."""
+    LOGGER.info("looking for a vocabulary size that suits the training text")
+    texts = training_texts(config, corpus)
+    size = _suitable_size(config, texts)
+    if size is not None:
+        end = "smallest" if size > config.vocabulary_size else "largest"
+        value = "possible value" if len(texts) == 1 else "value that suits both models"
+        return VocabularySizeError(error.problem, f"the {end} {value} is {size}", {"vocabulary_size": size})
+
+    # The text of one language has fewer pieces than the other has characters. A joint model has room for all.
+    joint = config.model_copy(update={"joint": True})
+    size = _suitable_size(joint, training_texts(joint, corpus))
+    assert size is not None, "a text has at least as many pieces as characters"
+    advice = f"no value suits both models: set subword.joint: true and subword.vocabulary_size: {size}"
+    return VocabularySizeError(error.problem, advice, {"joint": True, "vocabulary_size": size})
+
+
+def _suitable_size(config: SubwordConfig, texts: Sequence[TrainingText]) -> int | None:
+    """Return the size nearest to `config.vocabulary_size` that suits all `texts`; None if none does.
+
+    It trains models until none of them refuses the size, because SentencePiece tells the limit of a text only then.
+    """
+    size = config.vocabulary_size
+    smallest, largest = 0, math.inf
+    while smallest <= largest:
+        try:
+            for text in texts:
+                text.train(config.model_copy(update={"vocabulary_size": size}))
+        except VocabularySizeError as error:
+            # The limit of the model that refuses is the next size to try.
+            limit = error.suitable["vocabulary_size"]
+            if limit > size:
+                smallest = limit
+            else:
+                largest = limit
+            size = limit
+        else:
+            return size
+    return None
