@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from tests.support.doc_examples import PAGES, ROOT, CloseNumbers, blocks, run_examples
-from tests.support.small_model import small_batch, small_model
+from tests.support.small_model import small_model
 from tests.support.untrained import untrained_run
 from translator.config import load_config
 
@@ -60,7 +60,7 @@ def test_python_blocks_in_pages_run_or_import(page: Path, line: int, code: str) 
     if page.name not in RUN_WHOLE:
         tree.body = [part for part in tree.body if isinstance(part, ast.Import | ast.ImportFrom)]
         assert tree.body
-    values = {"model": small_model().eval(), "source": small_batch()[0]}
+    values = {"model": small_model().eval(), "rows": [[5, 6, 7]]}
     exec(compile(ast.increment_lineno(tree, line - 1), page.name, "exec"), values)  # noqa: S102 - our own words
 
 

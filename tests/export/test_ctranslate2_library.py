@@ -168,8 +168,9 @@ def test_a_gpu_that_fails_is_explained(
 
 
 def test_other_errors_of_ctranslate2_stay_as_they_are(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    searcher: Any = Translator.load(run.path, engine="ctranslate2").searcher
+    translator = Translator.load(run.path, engine="ctranslate2")
+    searcher: Any = translator.searcher
     failing_score = Mock(side_effect=RuntimeError("a bug"))
     monkeypatch.setattr(searcher, "_model", Mock(score_batch=failing_score))
     with pytest.raises(RuntimeError, match="a bug"):
-        searcher.score([[5]], [[6]])
+        searcher.score([[5]], [[6]], translator.search.settings)

@@ -192,7 +192,7 @@ def export(exports: dict[str, Path], tmp_path: Path) -> Path:
 
 def test_damage_to_any_file_except_the_card_is_detected(export: Path) -> None:
     files = [path for path in export.rglob("*") if path.is_file() and path.name not in ("README.md", INDEX_FILE)]
-    assert len(files) == 9
+    assert len(files) == 8
     for file in files:
         content = file.read_bytes()
 

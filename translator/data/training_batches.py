@@ -138,11 +138,11 @@ class TrainingBatches:
         with contextlib.closing(self._planned_batches(position, rank, world_size)) as planned_batches:
             batches = iter(self._loader(planned_batches, on_gpu))
             while True:
-                made = list(itertools.islice(batches, accumulation))
+                micro_batches = list(itertools.islice(batches, accumulation))
                 yield StepBatches(
-                    batches=tuple(batch for batch, _ in made),
-                    target_tokens=sum(planned.target_tokens for _, planned in made),
-                    next_position=made[-1][1].next_position,
+                    batches=tuple(batch for batch, _ in micro_batches),
+                    target_tokens=sum(planned.target_tokens for _, planned in micro_batches),
+                    next_position=micro_batches[-1][1].next_position,
                 )
 
     def _loader(self, planned_batches: Iterable[PlannedBatch], on_gpu: bool) -> Iterable[tuple[Batch, PlannedBatch]]:

@@ -11,6 +11,7 @@ from typing import Final
 
 from translator.checkpoint.state import PinnedCheckpoint, pin_checkpoint
 from translator.config import Config, SearchConfig
+from translator.corpus.normalizer import Normalizer
 from translator.corpus.normalizer_file import normalizer_of_run
 from translator.errors import ConfigError, InputError, RunError, StorageError
 from translator.inference.ctranslate2 import Ctranslate2Searcher
@@ -20,13 +21,28 @@ from translator.inference.export_cache import exported_beside
 from translator.inference.exported import ExportIndex, is_export, read_index
 from translator.inference.run_subword import load_subword
 from translator.inference.searcher import Searcher
-from translator.inference.translator import Translator
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
+from translator.subword import SubwordPair
 
 ENGINES: Final = ("auto", "torch", "ctranslate2")
 _GPU_DRIVERS: Final = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")  # of Nvidia, WSL and AMD
 _COMPUTE_TYPES: Final = {"float32": "float32", "bf16": "bfloat16", "int8": "int8"}  # names of CTranslate2
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """What translating needs of a run, an export, or several runs."""
+
+    searcher: Searcher  # the engine, which holds the model
+    subword: SubwordPair
+    normalizer: Normalizer  # the rules applied to the training text
+    search: SearchConfig
+    max_length: int  # maximum source length in tokens, EOS included
+    label: str  # name of the run, or of the runs joined by `+`
+    checkpoint_name: str  # different names of several checkpoints are joined by `+`
+    identity: str  # hash of the weights
+    threads: int  # `run.threads` of the run
 
 
 @dataclass(frozen=True)
@@ -39,7 +55,7 @@ class _Request:
     search: SearchConfig
 
 
-def load_translator(
+def load_model(
     folders: Sequence[Path],
     *,
     engine: str,
@@ -47,8 +63,8 @@ def load_translator(
     device: str,
     search: SearchConfig | None,
     overrides: Sequence[str],
-) -> Translator:
-    """Return the translator of runs or of an export; arguments and errors are those of `Translator.load`."""
+) -> LoadedModel:
+    """Return the model of runs or of an export; arguments and errors are those of `Translator.load`."""
     # 1. Refuse what cannot work.
     if not folders:
         raise RunError("no run is given; give at least one run folder")
@@ -79,8 +95,8 @@ def load_translator(
     return _load(request, engine, device)
 
 
-def _load(request: _Request, engine: str, device_setting: str) -> Translator:
-    """Return the requested translator on the named engine; with `auto`, on CTranslate2 if it can."""
+def _load(request: _Request, engine: str, device_setting: str) -> LoadedModel:
+    """Return the requested model on the named engine; with `auto`, on CTranslate2 if it can."""
     # `auto` is the run's device, or the CPU if that is missing. Each engine asks its own library what is there.
     name = request.configs[0].run.device if device_setting == "auto" else device_setting
     must_exist = device_setting != "auto"
@@ -115,8 +131,8 @@ def _reason_for_torch(request: _Request) -> str:
     return ""
 
 
-def _with_torch(request: _Request, device: str) -> Translator:
-    """Return the translator of one run, or an ensemble of several, on torch."""
+def _with_torch(request: _Request, device: str) -> LoadedModel:
+    """Return the model of one run, or an ensemble of several, on torch."""
     from translator.inference.torch_searcher import load_searcher
 
     config = request.configs[0]
@@ -127,7 +143,7 @@ def _with_torch(request: _Request, device: str) -> Translator:
         subwords.append(load_subword(run, checkpoint.state))
     check_ensemble(request.runs, request.configs, subwords)
     checkpoint_names = dict.fromkeys(checkpoint.state.name for checkpoint in request.checkpoints)
-    return Translator(
+    return LoadedModel(
         searcher=searcher,
         subword=subwords[0],
         normalizer=normalizer_of_run(request.runs[0], config),
@@ -140,8 +156,8 @@ def _with_torch(request: _Request, device: str) -> Translator:
     )
 
 
-def _with_ctranslate2(request: _Request, device: str) -> Translator:
-    """Return the translator of one run, or of an export for CTranslate2, on a device that CTranslate2 can use."""
+def _with_ctranslate2(request: _Request, device: str) -> LoadedModel:
+    """Return the model of one run, or of an export for CTranslate2, on a device that CTranslate2 can use."""
     if len(request.runs) != 1:
         raise InputError("only the torch engine supports an ensemble of several runs; leave out --engine ctranslate2")
     (run,) = request.runs
@@ -168,7 +184,7 @@ def _with_ctranslate2(request: _Request, device: str) -> Translator:
     # 3. CTranslate2 gives no attention for our maps; torch gives it, if it is requested.
     if request.checkpoints:
         searcher.take_attention_from(partial(_for_attention, request.checkpoints[0], config, search))
-    return Translator(
+    return LoadedModel(
         searcher=searcher,
         subword=subword,
         normalizer=normalizer_of_run(run, config),

@@ -12,6 +12,7 @@ from translator.core.hypothesis import Hypothesis, Rows
 from translator.errors import InputError
 from translator.inference.alignment import Alignment, AttentionMap
 from translator.inference.attention import attention_of
+from translator.inference.engine import load_model
 from translator.inference.input_texts import checked_texts
 from translator.inference.joining import join_segments
 from translator.inference.line_warnings import warn_of_lost_digits
@@ -53,8 +54,9 @@ class Translator:
     threads: int = 0  # `run.threads` of the run, for the command line; a `Translator` never changes torch's threads
     engine: str = ""  # `torch` or `ctranslate2`, if requested by name
 
-    @staticmethod
+    @classmethod
     def load(
+        cls,
         folder: Path | str | Sequence[Path | str],
         *,
         engine: str = "auto",
@@ -79,11 +81,8 @@ class Translator:
             ConfigError: an override or the device is invalid, or the device does not support the precision.
             InputError: the engine cannot use this folder, or is not installed.
         """
-        # Imported here, because the engines return a `Translator`.
-        from translator.inference.engine import load_translator
-
         folders = [folder] if isinstance(folder, Path | str) else list(folder)
-        translator = load_translator(
+        model = load_model(
             [Path(run_folder) for run_folder in folders],
             engine=engine,
             checkpoint=checkpoint,
@@ -91,8 +90,18 @@ class Translator:
             search=search,
             overrides=overrides,
         )
-        translator.engine = "" if engine == "auto" else engine
-        return translator
+        return cls(
+            searcher=model.searcher,
+            subword=model.subword,
+            normalizer=model.normalizer,
+            search=model.search,
+            max_length=model.max_length,
+            label=model.label,
+            checkpoint_name=model.checkpoint_name,
+            identity=model.identity,
+            threads=model.threads,
+            engine="" if engine == "auto" else engine,
+        )
 
     def translate(self, text: str) -> str:
         """Return the translation of one text, on one line; see `translate_lines`."""

@@ -53,7 +53,9 @@ class SearchRequest:
         return replace(self, rows=[self.rows[number] for number in numbers], prefixes=prefixes)
 
     def first_equals(self) -> list[int]:
-        """Return for each row the number of the first row with the same ids and the same prefix."""
+        """Return for each row the number of the first row with the same ids and prefix; samples are drawn for each."""
+        if self.config.method == "sampling":
+            return list(range(len(self.rows)))
         first_numbers: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
         firsts = []
         for number, row in enumerate(self.rows):
@@ -64,8 +66,8 @@ class SearchRequest:
     def longest_outputs(self, max_positions: int) -> list[int]:
         """Return the maximum length of each output in tokens, EOS included.
 
-        It is `max_length_ratio` times the length of the source, rounded down, or the length of the forced prefix if that
-        is longer, plus `EXTRA_LENGTH`.
+        It is `max_length_ratio` times the length of the source, rounded down, or the length of the forced prefix if
+        that is longer, plus `EXTRA_LENGTH`.
 
         Args:
             max_positions: most tokens that the model accepts, EOS included.

@@ -147,8 +147,8 @@ class Distributed:
 
     def check_equal(self, values: Mapping[str, Any]) -> None:
         """Raise ConfigError, the same on every rank, with each key whose JSON value is not the same on all ranks."""
-        first, *others = [json.loads(text) for text in self.gather_text(json.dumps(dict(values)))]
-        for rank, other in enumerate(others, start=1):
+        first, *later_ranks = [json.loads(text) for text in self.gather_text(json.dumps(dict(values)))]
+        for rank, other in enumerate(later_ranks, start=1):
             if other == first:
                 continue
             lines = ["the ranks of this training differ in:"]

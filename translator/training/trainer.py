@@ -7,7 +7,6 @@ from typing import Final
 
 from translator.checkpoint.state import step_folder
 from translator.config import Config
-from translator.core.batch import StepBatches
 from translator.core.loop import Clock, Tick, train, validation_is_due
 from translator.core.transformer import Transformer
 from translator.core.update import Learner, StepResult
