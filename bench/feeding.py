@@ -19,7 +19,7 @@ import torch
 from bench.generated import GeneratedData, random_lengths, write_tokens
 from bench.options import Options, spread
 from translator.data import DataPosition, StepBatches
-from translator.run.storage import write_json
+from translator.run.files import write_json
 from translator.run.workers import available_cores
 
 LAUNCHES: Final = 1_500  # torch calls in an update of an uncompiled Transformer-base

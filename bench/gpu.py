@@ -35,8 +35,8 @@ from translator.config import Config, parse_config
 from translator.data import Batch, DataPosition
 from translator.errors import ConfigError
 from translator.plots.curves import read_curves
+from translator.run.files import write_json
 from translator.run.folder import RunFolder
-from translator.run.storage import write_json
 from translator.speed.device import choose_device
 
 SIZES: Final[Mapping[str, Mapping[str, Any]]] = {

@@ -15,8 +15,7 @@ from bench.quality_contestants import Contestant, contestants
 from bench.quality_text import Plan, by_set, contest_text
 from bench.scores import METRICS, NOTE, compare_systems, markdown_table, mean_score
 from translator.errors import RunError
-from translator.run.locks import hold_folder
-from translator.run.storage import write_json, write_text
+from translator.run.files import hold_folder, write_json, write_text
 
 PLAN: Final = "bench/quality.yaml"
 SHOWN: Final = 3  # sentences shown of each set

@@ -26,7 +26,7 @@ from bench.quality_text import Plan, write_lines
 from bench.scores import read_lines
 from translator.core import EOS, PAD, SOS, UNK
 from translator.data import DataHandler, collate_source
-from translator.run.storage import write_json, write_text
+from translator.run.files import write_json, write_text
 from translator.speed.device import Arithmetic
 from translator.subword import SubwordModel
 

@@ -12,8 +12,7 @@ from bench.scores import read_lines
 from translator.config import Config, load_config
 from translator.corpus.split import SPLITS
 from translator.data import DataHandler
-from translator.run.storage import write_json, write_text
-from translator.run.work_folders import new_folder
+from translator.run.files import new_folder, write_json, write_text
 
 
 class Plan(BaseModel):

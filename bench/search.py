@@ -25,7 +25,7 @@ from bench.processes import TRANSLATOR, Answer, Worker, environment, in_turns, r
 from translator.config import Config
 from translator.data import DataHandler
 from translator.inference.translator import Translator
-from translator.run.storage import write_json, write_text
+from translator.run.files import write_json, write_text
 from translator.run.workers import available_cores
 from translator.speed.device import use_threads
 

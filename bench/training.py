@@ -8,7 +8,7 @@ from bench.learners import NAMES, OURS, marian_is_installed
 from bench.options import Options, model_sizes, ratios, spread
 from bench.processes import Answer, Worker, in_turns
 from translator.data import DataHandler
-from translator.run.storage import write_json
+from translator.run.files import write_json
 from translator.run.workers import available_cores
 
 RECIPES = ("bench/training.yaml", "bench/training-sample.yaml")

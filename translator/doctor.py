@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from packaging.requirements import Requirement
 
 from translator.errors import StorageError
+from translator.run.files import storage_errors
 from translator.run.installing import install_command
 from translator.run.memory import available_memory, read_system_file
-from translator.run.storage import storage_errors
 from translator.run.text import text_table
 from translator.run.workers import available_cores
 

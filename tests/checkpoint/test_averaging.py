@@ -14,7 +14,7 @@ from translator.checkpoint.files import load_checkpoint, load_model
 from translator.checkpoint.retention import newest_whole
 from translator.checkpoint.state import find_checkpoint, pin_checkpoint, steps_saved
 from translator.errors import CheckpointError, InputError, RunError
-from translator.run.locks import hold_folder
+from translator.run.files import hold_folder
 
 CPU = torch.device("cpu")
 

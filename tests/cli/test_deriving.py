@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from translator.cli import main
-from translator.run.locks import hold_folder
+from translator.run.files import hold_folder
 
 
 @pytest.mark.parametrize(

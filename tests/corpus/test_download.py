@@ -29,8 +29,7 @@ from translator.corpus.normalizer import Normalizer
 from translator.corpus.public_corpora import DATASETS, Dataset, RemoteFile, find_dataset, recipe_snippet
 from translator.corpus.reading import read_pairs
 from translator.corpus.sources import corpora_in_arguments
-from translator.errors import CorpusError, InputError, RunError
-from translator.run.work_folders import _work_name, work_folder
+from translator.errors import CorpusError, InputError
 
 
 def sha256(content: bytes) -> str:
@@ -381,22 +380,3 @@ def test_json_lines_without_both_texts_are_refused(server: Server, tmp_path: Pat
     dataset = replace(zip_dataset(server, "toy.jsonl"), parts=("test",), unpack=wmt_texts)
     assert "line 1 is not JSON with the texts `source` and `target`" in refusal(dataset, tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_download_clears_what_a_killed_one_left_and_nothing_else(server: Server, tmp_path: Path) -> None:
-    foreign_folders = {".toy.zip.partial", ".mizan.zip.12345.partial"}
-    for name in (_work_name("toy.zip", "0123abcd"), *foreign_folders):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "half").write_bytes(b"x")
-    obtain(zip_dataset(server), tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == foreign_folders | {"toy.zip"}
-
-
-def test_a_second_download_of_the_same_corpus_is_refused(server: Server, tmp_path: Path) -> None:
-    with (
-        work_folder(tmp_path / "toy.zip") as living,
-        pytest.raises(RunError, match=r"another process is writing .*toy\.zip; wait for it"),
-    ):
-        obtain(zip_dataset(server), tmp_path)
-    assert not living.exists()
-    assert obtain(zip_dataset(server), tmp_path).read_bytes() == ZIP

@@ -25,9 +25,8 @@ from translator.evaluation.results import (
     write_scored_set,
 )
 from translator.inference.translation import Translation
+from translator.run.files import hold_folder, write_json
 from translator.run.folder import RunFolder
-from translator.run.locks import exclusive
-from translator.run.storage import write_json
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 REFERENCE = TEXT.map("ب{}".format)  # not blank
@@ -200,8 +199,7 @@ def test_a_second_writer_waits_for_the_first(tmp_path: Path) -> None:
     """Without the lock, one writer could overwrite scores that the other has just written."""
     flores = dataclasses.replace(FIRST, test_set="flores")
     with ThreadPoolExecutor() as pool:
-        with exclusive(tmp_path) as free:
-            assert free
+        with hold_folder(tmp_path):
             scores = pool.submit(add_scores, tmp_path, [flores])
             assert not wait((scores,), timeout=0.2).done
             write_json((tmp_path / "scores.json"), [FIRST.to_json()])

@@ -1,8 +1,6 @@
 """Saved translations of a stopped evaluation: torn and mixed files give no wrong sentence; one process holds them."""
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,10 +9,8 @@ from hypothesis import strategies as st
 
 from tests.support.translated_sets import model_score
 from translator.errors import RunError
-from translator.evaluation import unfinished as module
 from translator.evaluation.results import ModelScore
 from translator.evaluation.unfinished import UnfinishedTranslations, hold_results
-from translator.run.locks import exclusive
 
 LINES = 5
 
@@ -97,23 +93,3 @@ def test_the_lock_file_of_a_killed_process_is_no_obstacle(tmp_path: Path) -> Non
     with hold_results(tmp_path, "toy"):
         assert (tmp_path / ".toy.lock").exists()
     assert not (tmp_path / ".toy.lock").exists()
-
-
-def test_a_lock_file_that_its_holder_removes_meanwhile_is_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The holder ends while another process opens the file; a lock on the removed file would hold nothing."""
-    file = tmp_path / ".toy.lock"
-    removals: list[Path] = []
-
-    @contextmanager
-    def exclusive_after_removal(path: Path) -> Iterator[bool]:
-        with exclusive(path) as free:
-            if not removals:
-                removals.append(path)
-                path.unlink()
-            yield free
-
-    monkeypatch.setattr(module, "exclusive", exclusive_after_removal)
-    with hold_results(tmp_path, "toy"), exclusive(file) as free:
-        assert not free

@@ -20,9 +20,9 @@ from translator.evaluation.metrics import Score
 from translator.evaluation.results import add_scores
 from translator.export.package import FORMATS, export_run
 from translator.inference.exported import INDEX_FILE, read_index
+from translator.run.files import write_json
 from translator.run.folder import RunFolder
 from translator.run.records import sign
-from translator.run.storage import write_json
 
 FILES = {
     "ctranslate2": {"model.bin", "config.json", "source_vocabulary.json", "target_vocabulary.json", "config.yaml"},

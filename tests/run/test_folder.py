@@ -9,8 +9,8 @@ from translator.cli import main
 from translator.config import Config
 from translator.config.resuming import NO_CHANGES
 from translator.errors import ConfigError, RunError
+from translator.run.files import sha256_of_json
 from translator.run.folder import RunFolder
-from translator.run.storage import sha256_of_json
 
 
 def begun(config: Config) -> RunFolder:

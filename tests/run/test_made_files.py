@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from translator.errors import InputError
+from translator.run.files import write_text
 from translator.run.folder import MARK
 from translator.run.made_files import MadeFiles, filled_folder
 from translator.run.output_paths import refuse_input_as_output
-from translator.run.storage import write_text
 
 
 def make(folder: Path, text: str, made_from: str = "a") -> None:

@@ -12,8 +12,8 @@ from translator.checkpoint.files import save_checkpoint
 from translator.checkpoint.state import STATE_FILE, CheckpointState
 from translator.config import ModelConfig
 from translator.core.transformer import Transformer
+from translator.run.files import write_json
 from translator.run.records import sign
-from translator.run.storage import write_json
 
 SMALL = ModelConfig(d_model=8, heads=2, encoder_layers=1, decoder_layers=1, feed_forward=16, max_positions=32)
 MISSING = object()

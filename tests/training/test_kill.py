@@ -21,7 +21,7 @@ def checkpoints(config: Config) -> Path:
 def number_of(operations: list[tuple[str, str]], name: str, checkpoint: str, file: str) -> int:
     """Return the number, from 1, of the first operation `name` on a file of a checkpoint that is being written."""
     for number, (name_of_operation, path) in enumerate(operations, start=1):
-        if name_of_operation == name and checkpoint in path and path.endswith(f".partial/new{file}"):
+        if name_of_operation == name and checkpoint in path and path.endswith(f".partial{file}"):
             return number
     pytest.fail(f"no {name} of {file} in {checkpoint}")
 

@@ -12,8 +12,7 @@ from tests.support.tiny_runs import run
 from translator.checkpoint.state import find_checkpoint
 from translator.core.update import Learner
 from translator.errors import RunError
-from translator.run.locks import hold_folder
-from translator.run.storage import write_json
+from translator.run.files import hold_folder, write_json
 
 
 def test_a_finished_run_is_recognised_and_resumes_when_asked_for_more(tiny: Any, trained: Path) -> None:

@@ -17,8 +17,8 @@ from translator.checkpoint.state import (
     steps_saved,
 )
 from translator.errors import CheckpointError, InputError
+from translator.run.files import hold_folder
 from translator.run.folder import RunFolder
-from translator.run.locks import hold_folder
 
 
 def average_run(run_folder: Path | str, count: int, which: str) -> str:

@@ -28,9 +28,8 @@ from translator.checkpoint.state import (
 )
 from translator.core.transformer import Transformer
 from translator.errors import CheckpointError
+from translator.run.files import new_folder, replace_link, sha256_of_file, write_json
 from translator.run.records import sign
-from translator.run.storage import sha256_of_file, write_json
-from translator.run.work_folders import new_folder, replace_link
 
 
 class LoadedCheckpoint(NamedTuple):

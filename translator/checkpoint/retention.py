@@ -8,9 +8,8 @@ from pathlib import Path
 from translator.checkpoint.files import LoadedCheckpoint, load_checkpoint
 from translator.checkpoint.state import BEST, LAST, DamagedCheckpointError, read_state, step_folder, steps_saved
 from translator.errors import CheckpointError
+from translator.run.files import replace_link, storage_errors
 from translator.run.logging import LOGGER
-from translator.run.storage import storage_errors
-from translator.run.work_folders import replace_link
 
 
 def newest_whole(folder: Path) -> LoadedCheckpoint | None:

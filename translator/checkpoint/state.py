@@ -22,8 +22,8 @@ from safetensors import SafetensorError, safe_open
 from translator.config import ModelConfig
 from translator.corpus.normalizer_rules import NormalizerRules
 from translator.errors import CheckpointError
+from translator.run.files import sha256_of_file
 from translator.run.records import STRICT, RecordError, WholeNumber, read_signed_record
-from translator.run.storage import sha256_of_file
 
 MODEL_FILE: Final = "model.safetensors"
 AVERAGE_FILE: Final = "ema.safetensors"

@@ -27,10 +27,10 @@ from translator.cli import (
 )
 from translator.cli.arguments import Verb, VerbFormatter, VerbParser, advice_on_stray, repeat_set
 from translator.errors import InputError, Interrupted, TranslatorError
+from translator.run.files import path_errors
 from translator.run.logging import log_to_console, print_error
 from translator.run.memory import check_address_space
 from translator.run.signals import stop_on_signals
-from translator.run.storage import path_errors
 from translator.run.text import printable
 
 _MODULES: Final = (

@@ -48,8 +48,7 @@ def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
     # Mistakes of the user are told by now, before torch is imported, which takes seconds.
     from translator.data import DataHandler
     from translator.data.preparation_report import preparation_report, warn_of_few_pairs
-    from translator.run.prepared_folder import prepared_folder
-    from translator.run.storage import sha256_of_json
+    from translator.run.files import prepared_folder, sha256_of_json
 
     # The same steps as at the beginning of a training, which finds their results and reuses them.
     data = DataHandler(config)

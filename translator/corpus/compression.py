@@ -17,7 +17,7 @@ from typing import IO, Any, Final
 import zstandard
 
 from translator.errors import CorpusError
-from translator.run.storage import storage_errors
+from translator.run.files import storage_errors
 
 BLOCK: Final = 1 << 17  # bytes of a block
 _PACKED_AT_A_TIME: Final = 1 << 10  # bytes decompressed at a time

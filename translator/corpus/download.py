@@ -14,9 +14,8 @@ from translator.corpus.evaluation_texts import Texts
 from translator.corpus.public_corpora import Dataset, RemoteFile, find_dataset
 from translator.corpus.sources import choose_members
 from translator.errors import CorpusError
+from translator.run.files import flush_file, sha256_of_file, storage_errors, work_folder, write_bytes
 from translator.run.logging import LOGGER, progress_bar
-from translator.run.storage import flush_file, sha256_of_file, storage_errors, write_bytes
-from translator.run.work_folders import work_folder
 
 RETRIES: Final = 3
 TIMEOUT: Final = 30.0  # seconds of silence after which a connection counts as broken
@@ -34,7 +33,6 @@ def download_dataset(name: str, folder: Path) -> Path:
     Raises:
         InputError: the name is unknown.
         CorpusError: the download fails, a check fails, or another file is in its place.
-        RunError: another process is downloading the same corpus into `folder`.
     """
     dataset = find_dataset(name)
     texts: Texts = {}
@@ -82,7 +80,7 @@ def _fetch(dataset: Dataset, file: RemoteFile, folder: Path) -> Texts:
     path = folder / file.name
     LOGGER.info(f"{dataset.title}; licence: {dataset.licence}\ndownloading {file.address} to {path}")
     # The work folder is outside the dataset's own folder, which a failed download must not leave on disk.
-    with storage_errors(path), work_folder(folder / Path(file.name).parts[0], alone=True) as beside:
+    with storage_errors(path), work_folder(folder / Path(file.name).parts[0]) as beside:
         partial = beside / path.name
         try:
             _download(dataset, file, partial)

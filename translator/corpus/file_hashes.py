@@ -6,7 +6,7 @@ from typing import TypeAlias
 from translator.config import SourceConfig
 from translator.corpus.sources import source_files
 from translator.errors import CorpusError
-from translator.run.storage import sha256_of_file, storage_errors
+from translator.run.files import sha256_of_file, storage_errors
 
 FileHashes: TypeAlias = tuple[tuple[str, ...], ...]
 """`hashes_of_files` of several sources."""

@@ -12,7 +12,7 @@ from translator.corpus.file_forms import form_of
 from translator.corpus.file_hashes import FileHashes
 from translator.corpus.normalizer_rules import NormalizerRules
 from translator.corpus.sources import source_files
-from translator.run.storage import sha256_of_json
+from translator.run.files import sha256_of_json
 
 PREPARE_VERSION: Final = 4  # raised when the same settings give different text
 

@@ -23,8 +23,8 @@ from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.reading import read_pairs
 from translator.corpus.sources import corpus_argument, path_exists
 from translator.errors import CorpusError, InputError, RunError
+from translator.run.files import storage_errors, write_bytes
 from translator.run.records import STRICT, RecordError, WholeNumber, read_record
-from translator.run.storage import storage_errors, write_bytes
 
 VALIDATION: Final = "validation"  # name of the set that training translates at each validation
 _LINES_NAMED: Final = 10  # in a note on the lines left out

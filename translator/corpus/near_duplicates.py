@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from translator.corpus.duplicates import Hashes, Numbers, mix
-from translator.run.storage import storage_errors
+from translator.run.files import storage_errors
 
 NGRAM: Final = 5  # characters (code points)
 MINIMUM_NGRAMS: Final = 60  # shorter texts get no signature, since one changed word can make a new sentence

@@ -15,9 +15,9 @@ from translator.corpus.normalizer import Normalizer
 from translator.corpus.normalizer_rules import RULES_FORMAT, NormalizerRules, Rewriting, Rule, Work
 from translator.corpus.rewriting import compile_rewriting
 from translator.errors import RunError
+from translator.run.files import sha256_of_json, storage_errors
 from translator.run.folder import RunFolder
 from translator.run.records import STRICT, RecordError, read_record
-from translator.run.storage import sha256_of_json, storage_errors
 
 
 @with_config(STRICT)

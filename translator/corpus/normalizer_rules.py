@@ -11,8 +11,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, TypeAdapter, with_config
 
+from translator.run.files import sha256_of_json
 from translator.run.records import STRICT, WholeNumber, sign
-from translator.run.storage import sha256_of_json
 
 RULES_FORMAT: Final = 1
 

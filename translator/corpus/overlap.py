@@ -18,8 +18,8 @@ from translator.corpus.lines import Pair
 from translator.corpus.near_duplicates import NearDuplicateIndex, signatures
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.reading import read_pairs
+from translator.run.files import storage_errors
 from translator.run.logging import progress_bar
-from translator.run.storage import storage_errors
 from translator.run.text import excerpt, text_table
 
 SIMILAR: Final = 0.9  # smallest Jaccard similarity of near-duplicates in two corpora

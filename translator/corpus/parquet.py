@@ -10,8 +10,8 @@ from translator.corpus.cells import pair_of_texts, text_in
 from translator.corpus.columns import columns_by_name
 from translator.corpus.lines import BAD_ROW, Pair, Unreadable
 from translator.errors import CorpusError, InputError
+from translator.run.files import storage_errors
 from translator.run.installing import install_command
-from translator.run.storage import storage_errors
 from translator.run.text import excerpt
 
 MAGIC: Final = b"PAR1"  # the first four bytes of a file, and the last

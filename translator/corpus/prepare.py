@@ -49,10 +49,8 @@ from translator.corpus.split import (
     select_pairs,
 )
 from translator.errors import CorpusError
+from translator.run.files import new_folder, prepared_folder, restore_folders, storage_errors, write_json
 from translator.run.logging import LOGGER, stage
-from translator.run.prepared_folder import prepared_folder
-from translator.run.storage import storage_errors, write_json
-from translator.run.work_folders import new_folder, restore_folders
 from translator.run.workers import processes_for, refuse_in_starting_process
 
 _REPORT: Final = "report.json"
@@ -86,9 +84,9 @@ def prepare_corpus(
         hashes = verified or tuple(hashes_of_files(source) for source in (*config.sources, *test_sets))
         fingerprint = corpus_fingerprint(config, test_sets, rules, hashes)
     directory = prepared_folder(config.prepared_directory, "corpus", fingerprint)
+    restore_folders(directory.parent)  # a killed preparation, of any settings, may have left gigabytes
     report = _finished_report(directory, fingerprint, verify=verified is None)
     if report is None:
-        restore_folders(directory.parent)  # a killed preparation with other settings left gigabytes
         with new_folder(directory) as folder:
             report = _prepare(config, test_sets, rules, hashes, folder, fingerprint)
             write_json(folder / _REPORT, report.to_json())

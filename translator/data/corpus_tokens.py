@@ -12,10 +12,8 @@ from translator.corpus.normalizer import Normalizer
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.data.pair_text import write_line_starts
 from translator.data.token_store import FORMAT, PairStore, TokenWriter
+from translator.run.files import DIGITS_IN_NAME, new_folder, prepared_folder, sha256_of_json
 from translator.run.logging import progress_bar
-from translator.run.prepared_folder import DIGITS_IN_NAME, prepared_folder
-from translator.run.storage import sha256_of_json
-from translator.run.work_folders import new_folder
 from translator.run.workers import map_in_order
 from translator.subword import SubwordPair
 from translator.subword.block_encoding import BlockEncoder, PairBlock

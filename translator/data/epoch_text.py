@@ -21,8 +21,7 @@ from translator.data.augmentation import Augmentation, SidePair
 from translator.data.mixture import Drawn
 from translator.data.pair_text import PairText
 from translator.data.token_store import PairStore
-from translator.run.prepared_folder import DIGITS_IN_NAME
-from translator.run.storage import sha256_of_json
+from translator.run.files import DIGITS_IN_NAME, sha256_of_json
 from translator.subword import SubwordModel
 from translator.subword.block_encoding import FlatRows
 from translator.subword.source_text import training_pair

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from translator.core.batch import Numbers
 from translator.corpus.prepared_corpus import PreparedCorpus
-from translator.run.storage import storage_errors
+from translator.run.files import storage_errors
 
 _NEWLINE: Final = 10
 

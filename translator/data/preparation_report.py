@@ -17,7 +17,6 @@ from translator.data.handler import DataHandler, LengthReport
 from translator.data.mixture import MixtureRow
 from translator.run.logging import LOGGER
 from translator.run.pages import render_page
-from translator.run.storage import write_json, write_text
 from translator.run.text import text_table
 from translator.subword import SubwordModel
 from translator.subword.training import draw_lines

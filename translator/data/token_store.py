@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from translator.core.batch import Ids
 from translator.corpus.prepared_corpus import Side
-from translator.run.prepared_folder import damaged
-from translator.run.storage import storage_errors
+from translator.run.files import damaged, storage_errors
 from translator.subword.block_encoding import FlatRows
 
 FORMAT: Final = 4  # of a folder of stores

@@ -15,8 +15,8 @@ from translator.errors import InputError
 from translator.evaluation.metrics import Score
 from translator.evaluation.resampling import SEED, ratio_interval
 from translator.evaluation.text_variants import RAW
+from translator.run.files import storage_errors, write_text
 from translator.run.folder import RunFolder
-from translator.run.storage import storage_errors, write_text
 
 _PROGRAM: Final = "comet-score"
 _QUOTED_LINES: Final = 5  # last lines of the program's errors, in a message

@@ -38,10 +38,10 @@ from translator.evaluation.test_sets import (
 )
 from translator.evaluation.unfinished import hold_results, translate_resumably
 from translator.inference.translator import Translator
+from translator.run.files import storage_errors, write_json, write_text
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
 from translator.run.output_paths import resolve_output, write_output
-from translator.run.storage import storage_errors, write_json, write_text
 
 _SAMPLES: Final = 10  # samples of each test set
 WHOLE_LINES: Final = "search.split_sentences=false"

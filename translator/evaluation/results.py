@@ -14,10 +14,9 @@ from pydantic import BaseModel, Field, TypeAdapter
 from translator.errors import InputError, RunError
 from translator.evaluation.metrics import Score
 from translator.inference.translation import Translation, finite
+from translator.run.files import hold_folder, storage_errors, write_bytes, write_json
 from translator.run.folder import RunFolder
-from translator.run.locks import exclusive
 from translator.run.records import STRICT, RecordError, WholeNumber, read_record
-from translator.run.storage import storage_errors, write_bytes, write_json
 
 ENDING: Final = ".sentences.jsonl"
 VERSION: Final = 1  # of the format of these files
@@ -377,7 +376,5 @@ def _updating(folder: Path) -> Iterator[None]:
     """Lock an evaluation folder for a short update; make it if it is missing."""
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    with exclusive(folder, _LOCK_SECONDS) as is_free, storage_errors(folder):
-        if not is_free:
-            raise RunError(f"another process holds {folder} and does not release it; wait for it, or stop it")
+    with hold_folder(folder, "evaluate another run", _LOCK_SECONDS), storage_errors(folder):
         yield

@@ -32,9 +32,9 @@ from translator.errors import CorpusError, InputError
 from translator.evaluation.results import read_scores, read_text_sides, text_sides
 from translator.evaluation.robustness import WAYS
 from translator.evaluation.systems import System
+from translator.run.files import prepared_folder
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER, progress_bar
-from translator.run.prepared_folder import prepared_folder
 
 _LOOKED_AT: Final = 2000  # sentences for recognising the languages
 _FEW: Final = 0.1  # share of letters below which a text is in another script

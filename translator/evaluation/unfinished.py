@@ -10,16 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import filelock
 from pydantic import BaseModel, TypeAdapter
 from tqdm import tqdm
 
 from translator.errors import RunError
 from translator.evaluation.results import ModelScore, json_lines
 from translator.inference.translator import Translator
-from translator.run.locks import exclusive
+from translator.run.files import sha256_of_json, storage_errors, write_bytes
 from translator.run.logging import LOGGER, progress_bar
 from translator.run.records import STRICT, RecordError, WholeNumber, read_record
-from translator.run.storage import sha256_of_json, storage_errors, write_bytes
 
 _BLOCK: Final = 256  # sentences translated and saved at a time, at least
 
@@ -34,27 +34,20 @@ def hold_results(folder: Path, name: str) -> Iterator[None]:
     Raises RunError: another process holds them.
     """
     lock_file = folder / f".{name}.lock"
-    with contextlib.ExitStack() as stack:
-        while True:
-            with storage_errors(lock_file):
-                lock_file.touch()
-                identity = lock_file.stat().st_ino
-            is_free = stack.enter_context(exclusive(lock_file))
-            if not is_free:
-                raise RunError(
-                    f"another process is evaluating {name} in {folder}; wait for it or stop it, then repeat the "
-                    "command. Other checkpoints and search settings can be evaluated meanwhile"
-                )
-            # The process that held the file may have removed it before it was locked here; then lock the new one.
-            with contextlib.suppress(FileNotFoundError):
-                if lock_file.stat().st_ino == identity:
-                    break
-            stack.close()
+    lock = filelock.FileLock(lock_file, blocking=False)
+    with storage_errors(lock_file):
+        try:
+            lock.acquire()
+        except filelock.Timeout as error:
+            raise RunError(
+                f"another process is evaluating {name} in {folder}; wait for it or stop it, then repeat the "
+                "command. Other checkpoints and search settings can be evaluated meanwhile"
+            ) from error
         try:
             yield
         finally:
-            with storage_errors(lock_file):
-                lock_file.unlink(missing_ok=True)
+            lock_file.unlink(missing_ok=True)
+            lock.release()
 
 
 # --- the file of translations ---

@@ -15,7 +15,7 @@ from torch import Tensor
 from translator.config import ModelConfig, SearchConfig
 from translator.core import EOS, PAD, SOS, UNK
 from translator.core.transformer import Transformer
-from translator.run.storage import write_bytes, write_json
+from translator.run.files import write_bytes, write_json
 
 _TYPES: Final = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 _TOKENS: Final = {

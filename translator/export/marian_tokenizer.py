@@ -4,7 +4,7 @@ from pathlib import Path
 
 from translator.config.corpus_section import Languages
 from translator.core import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
-from translator.run.storage import write_bytes, write_json
+from translator.run.files import write_bytes, write_json
 from translator.subword import JOINT_FILE, SOURCE_FILE, TARGET_FILE, SubwordPair
 
 

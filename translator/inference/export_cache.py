@@ -13,10 +13,9 @@ from translator.errors import RunError
 from translator.inference.ctranslate2_library import require
 from translator.inference.exported import ExportIndex, is_export, read_index, write_index
 from translator.inference.run_subword import load_subword
+from translator.run.files import new_folder, storage_errors
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
-from translator.run.storage import storage_errors
-from translator.run.work_folders import new_folder
 
 _SILENT_SECONDS: Final = 1.0  # of waiting for another process before a message says so
 

@@ -10,8 +10,8 @@ from pydantic import Field, TypeAdapter, with_config
 from translator import __version__
 from translator.checkpoint.state import CheckpointState
 from translator.errors import RunError
+from translator.run.files import sha256_of_file, storage_errors, write_json
 from translator.run.records import STRICT, RecordError, read_signed_record, sign
-from translator.run.storage import sha256_of_file, storage_errors, write_json
 
 INDEX_FILE: Final = "export.json"
 CARD_FILE: Final = "README.md"  # has no checksum, so that its owner may edit it

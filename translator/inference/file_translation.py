@@ -16,10 +16,10 @@ from translator.inference.line_reader import FILE, Chunk, joined_chunks, read_li
 from translator.inference.line_translation import Work, choose_processes
 from translator.inference.partial_output import PartialOutput
 from translator.inference.stream import translate_stream
+from translator.run.files import sha256_of_file, sha256_of_json, storage_errors
 from translator.run.logging import LOGGER, progress_bar
 from translator.run.made_files import MadeFiles
 from translator.run.output_paths import output_stream, refuse_input_as_output, resolve_output
-from translator.run.storage import sha256_of_file, sha256_of_json, storage_errors
 
 if TYPE_CHECKING:  # a run-time import would slow the command line's help
     from translator.inference.translator import Translator

@@ -13,7 +13,7 @@ from translator.corpus.encoding import encoding_advice, first_invalid_byte, is_u
 from translator.corpus.file_forms import unread_form
 from translator.corpus.lines import whole_lines
 from translator.errors import CorpusError, InputError
-from translator.run.storage import storage_errors
+from translator.run.files import storage_errors
 
 LONGEST_LINE = 4 << 20  # maximum bytes of a line, without its end; longer ones could exhaust memory
 _QUOTE: Final = re.compile(r"(?:\s*+>)*")  # of a mail

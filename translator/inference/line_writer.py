@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import TextIO
 
-from translator.run.storage import explain_os_error
+from translator.run.files import explain_os_error
 
 
 def write_lines(output: TextIO, lines: Sequence[str]) -> None:

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from translator.errors import InputError, StorageError
+from translator.run.files import replacing, storage_errors
 from translator.run.logging import LOGGER
-from translator.run.storage import replacing, storage_errors
 
 
 class PartialChunk(NamedTuple):

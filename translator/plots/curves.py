@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from translator.errors import InputError, RunError
 from translator.plots.style import PAGE_INCHES, as_label, colour_of, distinct_names, house_style, new_figure
+from translator.run.files import storage_errors
 from translator.run.folder import RunFolder
-from translator.run.storage import storage_errors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,8 +15,8 @@ from translator.corpus.reading import read_pairs
 from translator.errors import ConfigError
 from translator.recipes.recipe_text import Choice, recipe_text, yaml_value
 from translator.recipes.settings import put_settings, recipe_values, remove_settings
+from translator.run.files import write_text
 from translator.run.logging import progress_bar
-from translator.run.storage import write_text
 from translator.run.workers import processes_for
 from translator.subword import VocabularySizeError, prepare_subword
 

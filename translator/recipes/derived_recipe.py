@@ -10,8 +10,8 @@ from translator.config.loading import config_of
 from translator.config.writing import resolved_yaml, settings
 from translator.errors import ConfigError, InputError
 from translator.recipes.settings import put_settings
+from translator.run.files import sha256_of_json, write_text
 from translator.run.folder import RunFolder
-from translator.run.storage import sha256_of_json, write_text
 
 
 def derived_folder(output: str, parent: RunFolder) -> Path:

@@ -17,11 +17,9 @@ from translator.config.resuming import NO_CHANGES, Changes, compare_settings, re
 from translator.config.sections import REMOVED_KEYS
 from translator.errors import ConfigError, OtherVersionError, RunError
 from translator.run import provenance
-from translator.run.locks import LOCK_FILE
+from translator.run.files import LOCK_FILE, new_folder, storage_errors, write_json, write_text
 from translator.run.logging import LOGGER
 from translator.run.records import RecordError, read_record
-from translator.run.storage import storage_errors, write_json, write_text
-from translator.run.work_folders import new_folder
 
 _SESSIONS: Final = TypeAdapter(dict[Literal["sessions"], list[dict[str, Any]]])  # run.json
 MARK: Final = "# The settings of this run, as resolved by translator."  # first line of config.yaml in every run

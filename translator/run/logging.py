@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from tqdm import tqdm
 
-from translator.run.storage import storage_errors
+from translator.run.files import storage_errors
 from translator.run.text import printable
 
 Item = TypeVar("Item")

@@ -10,9 +10,8 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from translator.errors import InputError
-from translator.run.locks import LOCK_FILE, hold_folder
+from translator.run.files import LOCK_FILE, hold_folder, sha256_of_file, storage_errors, write_json
 from translator.run.output_paths import refuse_input_as_output
-from translator.run.storage import sha256_of_file, storage_errors, write_json
 
 RECORD_FILE: Final = ".translator-made.json"
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from translator.errors import InputError, StorageError
+from translator.run.files import replacing, storage_errors, system_error
 from translator.run.folder import run_that_wrote
-from translator.run.storage import replacing, storage_errors, system_error
 
 _LONGEST_CHAIN: Final = 40  # links that lead to one another, as in the Linux kernel
 

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from translator.config.keys import show_value
 from translator.config.mistakes import UNKNOWN_KEY, may_be_newer
-from translator.run.storage import sha256_of_json
+from translator.run.files import sha256_of_json
 
 STRICT: Final = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 """For the class of a record: no unknown keys, no conversion between types, only finite numbers."""

@@ -11,7 +11,7 @@ import sentencepiece
 
 from translator.core import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
 from translator.errors import SubwordError
-from translator.run.storage import storage_errors
+from translator.run.files import storage_errors
 from translator.subword.placeholders import PLACEHOLDERS
 from translator.subword.subword_sampling import ScoredPiece, SubwordSampler
 

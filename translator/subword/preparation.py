@@ -11,11 +11,9 @@ import sentencepiece
 from tqdm import tqdm
 
 from translator.config import SubwordConfig
+from translator.run.files import new_folder, prepared_folder, sha256_of_json, write_bytes, write_json
 from translator.run.folder import RunFolder
 from translator.run.logging import progress_bar
-from translator.run.prepared_folder import prepared_folder
-from translator.run.storage import sha256_of_json, write_bytes, write_json
-from translator.run.work_folders import new_folder
 from translator.run.workers import map_in_order
 from translator.subword.model import read_file
 from translator.subword.pair import WORDS_FILE, SubwordPair

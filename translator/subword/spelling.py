@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from translator.errors import SubwordError
-from translator.run.storage import write_text
+from translator.run.files import write_text
 from translator.subword.model import read_file, remedy
 
 FREQUENT: Final = 20  # minimum count in the training text of a word that can be a correction

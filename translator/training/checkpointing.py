@@ -14,10 +14,9 @@ from translator.core.packing import PLAN_VERSION
 from translator.core.transformer import Transformer
 from translator.data import DataHandler, DataPosition
 from translator.errors import CheckpointError, RunError
+from translator.run.files import restore_folders, sha256_of_json, storage_errors
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
-from translator.run.storage import sha256_of_json, storage_errors
-from translator.run.work_folders import restore_folders
 from translator.training.moving_average import MovingAverage
 from translator.training.progress import TrainingProgress
 

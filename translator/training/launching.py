@@ -16,9 +16,9 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, P
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from translator.errors import Interrupted, RunError, TranslatorError
+from translator.run.files import path_errors
 from translator.run.logging import print_error
 from translator.run.signals import STOP_SIGNALS, StopRequest
-from translator.run.storage import path_errors
 from translator.run.text import printable
 from translator.run.workers import available_cores
 

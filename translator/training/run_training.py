@@ -15,8 +15,8 @@ from translator.data import DataHandler
 from translator.data.preparation_report import preparation_report, warn_of_few_pairs
 from translator.evaluation import Score, TranslatedPair, evaluate_run, saved_scores, search_label
 from translator.evaluation.test_sets import sides_of_test_split
+from translator.run.files import hold_folder
 from translator.run.folder import RunFolder
-from translator.run.locks import hold_folder
 from translator.run.logging import LOGGER, log_to_file
 from translator.run.provenance import describe_environment, package_versions
 from translator.run.signals import StopRequest

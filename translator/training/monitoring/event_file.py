@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from translator.evaluation import Score, TranslatedPair
 from translator.evaluation.markdown import isolate_persian, markdown_table
 from translator.evaluation.text_variants import RAW
-from translator.run.storage import storage_errors
+from translator.run.files import storage_errors
 
 TEST_SUFFIX: Final = ".test"  # suffix of an event file that an evaluation wrote
 _VALIDATION_TAGS: Final = {

@@ -1,0 +1,307 @@
+"""Files and folders that appear whole or not at all, the lock of a folder, hashes, and readable system errors.
+
+A new file or folder is written beside its target, under a hidden name that nobody else has, flushed to the disk, and
+renamed. So a reader sees the old content or the new one, whenever the writing process ends.
+"""
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import json
+import logging
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from translator.errors import RunError, StorageError
+
+LOCK_FILE: Final = ".lock"
+DIGITS_IN_NAME: Final = 16  # of a fingerprint, in the name of a prepared folder
+_SECONDS_BETWEEN_TRIES: Final = 0.05
+_HIDDEN_FOLDER: Final = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{8}\.(?P<ending>partial|replaced)", re.DOTALL)
+_EXPLANATIONS: Final = {
+    errno.ENOSPC: "the disk is full; free some space there and run the same command again",
+    errno.EDQUOT: "the disk quota is exceeded; free some space there and run the same command again",
+    errno.EACCES: "permission denied; choose a folder that you may use, or change its permissions",
+    errno.EROFS: "the file system is read-only; choose a folder on a writable one",
+    errno.ENOTDIR: "a part of this path is a file, not a folder; choose another path",
+    errno.EISDIR: "this is a folder, and a file was expected; choose another path",
+    errno.ENOTEMPTY: "the folder is not empty; choose another path, or delete the folder first",
+    errno.EEXIST: "a file of this name exists; choose another path, or move the file",
+    errno.ENOENT: "it does not exist; check the path",
+    errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
+    errno.ELOOP: "the symbolic links of this path form a circle; choose another path",
+    errno.EBADF: "this process has no such stream open for writing; choose another path",
+}
+
+
+def explain_os_error(error: OSError, path: os.PathLike[str] | str, action: str) -> StorageError:
+    """Return a `StorageError` that explains `error` for `action` ("write", "read") on `path`."""
+    reason = _EXPLANATIONS.get(error.errno or 0, error.strerror or str(error))
+    return StorageError(f"cannot {action} {path}: {reason}")
+
+
+@contextlib.contextmanager
+def storage_errors(path: Path | str, action: str = "write") -> Iterator[None]:
+    """Turn an `OSError` of the block into a `StorageError` that names `path`; a broken pipe stays unchanged."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise explain_os_error(error, path, action) from error
+
+
+@contextlib.contextmanager
+def path_errors() -> Iterator[None]:
+    """Turn an `OSError` of the block that names a path into a `StorageError`: for a whole command.
+
+    A missing file stays a `FileNotFoundError`: a command asks for those of its user, and any other is a bug.
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        if not isinstance(error.filename, str | os.PathLike):
+            raise
+        raise explain_os_error(error, error.filename, "use") from error
+    except RuntimeError as error:
+        if not str(error).startswith("Symlink loop"):  # `Path.resolve` before Python 3.13
+            raise
+        raise StorageError(f"{error}: {_EXPLANATIONS[errno.ELOOP]}") from error
+
+
+def system_error(number: int) -> OSError:
+    """Return the OSError that the system raises for an error number, such as `errno.EISDIR`."""
+    return OSError(number, os.strerror(number))
+
+
+# --- files that appear whole or not at all ---
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file that replaces `path` atomically if the block succeeds, and is deleted otherwise.
+
+    It has the mode of the old file; a new one obeys the umask. A kill leaves a hidden `.NAME.<8 digits>.tmp`.
+    """
+    old_mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+    beside = _hidden_name(path, "tmp")
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # the system takes away the umask
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            # The content is on the disk before it gets the name: after a power cut, the name has the old or the new
+            # content.
+            stream.flush()
+            os.fsync(stream.fileno())
+        if old_mode is not None:
+            beside.chmod(old_mode)
+        beside.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        raise
+    _flush_names(path.parent)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace `path` by `content` atomically: a reader sees either the old or the new bytes."""
+    with storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as stream:
+            stream.write(content)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace `path` by `text` in UTF-8, as `write_bytes` does."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Replace `path` by `value` as indented JSON with readable Persian, as `write_bytes` does."""
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def _hidden_name(path: Path, ending: str) -> Path:
+    """Return a hidden path beside `path` that nobody else has."""
+    # Beside the target, because a rename is atomic only inside a file system.
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.{ending}")
+
+
+def flush_file(path: Path) -> None:
+    """Force a file to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _flush_names(folder: Path) -> None:
+    """Make a rename inside `folder` durable, if the file system supports it."""
+    with contextlib.suppress(OSError):
+        flush_file(folder)
+
+
+# --- folders and links that appear whole or not at all ---
+
+
+@contextlib.contextmanager
+def work_folder(path: Path) -> Iterator[Path]:
+    """Yield a hidden folder beside `path`, for work on `path`; it is deleted at the end.
+
+    It is locked while the block runs, so that `restore_folders` tells it from those of killed processes.
+    """
+    work = _hidden_name(path, "partial")
+    with storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        work.mkdir()
+        handle = os.open(work, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield work
+    finally:
+        os.close(handle)
+        shutil.rmtree(work, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def new_folder(path: Path, *, replace: bool = True) -> Iterator[Path]:
+    """Yield an empty folder beside `path` that becomes `path` if the block succeeds, and is deleted otherwise.
+
+    An existing folder at `path` is replaced, and a link to one stays. Without `replace`, one that is not empty stays,
+    and a StorageError says so.
+    """
+    with storage_errors(path):
+        path = path.resolve() if path.is_symlink() else path
+        if os.path.lexists(path) and not path.is_dir():
+            raise system_error(errno.EEXIST)
+    with storage_errors(path), work_folder(path) as new:
+        yield new
+
+        # 1. Everything must be on the disk before it gets its name.
+        for file in new.rglob("*"):
+            if file.is_file() and not file.is_symlink():
+                flush_file(file)
+        _flush_names(new)
+
+        # 2. Put the old folder away, and the new one into its place. After a kill between the two, `restore_folders`
+        # finds the old one.
+        old = _hidden_name(path, "replaced")
+        if replace and path.exists():
+            shutil.copymode(path, new)
+            path.rename(old)
+        try:
+            new.rename(path)
+        except OSError:
+            if old.exists():
+                old.rename(path)
+            raise
+        _flush_names(path.parent)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def replace_link(link: Path, target: str) -> None:
+    """Point `link` at `target`, relative to its folder, in one step; a folder named `link` gets a hidden name."""
+    with storage_errors(link), work_folder(link) as work:
+        new = work / "new"
+        new.symlink_to(target)
+        # A run that was copied without its links has folders in their place, perhaps with the only weights.
+        if link.is_dir() and not link.is_symlink():
+            link.rename(_hidden_name(link, "copied"))
+        new.replace(link)
+        _flush_names(link.parent)
+
+
+def restore_folders(parent: Path) -> None:
+    """Finish what killed processes left in `parent`, a folder of this program.
+
+    A folder whose replacement was cut short gets its name back; all else that they left is deleted.
+    """
+    with storage_errors(parent):
+        entries = list(parent.iterdir()) if parent.is_dir() else []
+    for entry in entries:
+        hidden = _HIDDEN_FOLDER.fullmatch(entry.name)
+        if hidden is None or entry.is_symlink() or not entry.is_dir():
+            continue
+        with contextlib.suppress(OSError):  # a living process holds the lock, or has just deleted the folder
+            handle = os.open(entry, os.O_RDONLY)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                target = parent / hidden["name"]
+                if hidden["ending"] == "replaced" and not os.path.lexists(target):
+                    entry.rename(target)
+                else:
+                    shutil.rmtree(entry, ignore_errors=True)
+            finally:
+                os.close(handle)
+
+
+# --- locks ---
+
+
+@contextlib.contextmanager
+def hold_folder(folder: Path, advice: str = "set run.directory", seconds: float = 0.0) -> Iterator[None]:
+    """Lock a folder by its file `.lock` while the block runs; raise `RunError` if another process holds it.
+
+    The system releases the lock when the process ends. On a file system without locks every process gets it.
+
+    Args:
+        folder: an existing folder of a run, or of files that a verb makes.
+        advice: how to choose another folder.
+        seconds: how long to wait for the other process.
+    """
+    import filelock  # takes 15 ms, which `--help` does without
+
+    file = folder / LOCK_FILE
+    with storage_errors(file):
+        file.touch()
+    lock = filelock.FileLock(file)
+    try:
+        lock.acquire(timeout=seconds, poll_interval=_SECONDS_BETWEEN_TRIES)
+    except filelock.Timeout as error:
+        raise RunError(f"another process uses {folder}; wait for it, stop it, or {advice}") from error
+    except OSError:
+        message = "the file system of %s has no locks; make sure that no other process uses it"
+        logging.getLogger("translator").warning(message, folder)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+# --- prepared data ---
+
+
+def prepared_folder(prepared_directory: Path | str, kind: str, fingerprint: str) -> Path:
+    """Return `<prepared_directory>/<kind>-<16 digits>`, the folder of prepared data with this fingerprint."""
+    return Path(prepared_directory) / f"{kind}-{fingerprint[:DIGITS_IN_NAME]}"
+
+
+def damaged(what: str, reason: str, folder: Path) -> StorageError:
+    """Return the error for a damaged file `what` inside the prepared `folder`."""
+    advice = f"delete the folder {folder} and run the same command again, which rebuilds it"
+    return StorageError(f"{what} is damaged ({reason}); {advice}")
+
+
+# --- hashes ---
+
+
+def sha256_of_file(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal; raise OSError if it cannot be read."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def sha256_of_json(value: Any) -> str:
+    """Return the SHA-256 of JSON values in hexadecimal; the order of keys has no effect."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
