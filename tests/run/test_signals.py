@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -75,64 +74,6 @@ def test_previous_signal_handlers_are_restored() -> None:
     with stop_on_signals():
         assert signal.getsignal(signal.SIGTERM) != before[1]
     assert [signal.getsignal(number) for number, _ in CODES] == before
-    assert signal.set_wakeup_fd(-1) == -1
-
-
-PROGRAM = """
-import contextlib, sys, threading, time
-from translator.run import signals
-from translator.errors import Interrupted
-signals.PATIENCE, signals.PATIENCE_AGAIN = {patience}, 0.2
-def stubborn():
-    while True:
-        with contextlib.suppress(Interrupted):
-            time.sleep(20)
-try:
-    with signals.stop_on_signals() as stop, {where}:
-        threading.Timer(0.1, print, ("ready",), {{"flush": True}}).start()  # while the work is being done
-        {work}
-except Interrupted as interrupted:
-    sys.exit(interrupted.exit_code)
-"""
-
-
-def program(work: str, *, where: str = "contextlib.nullcontext()", patience: float = 60.0) -> subprocess.Popen[bytes]:
-    """Start a separate process that does `work`, and wait until it is running."""
-    script = PROGRAM.format(work=work, where=where, patience=patience)
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"ready\n"
-    return process
-
-
-IN_A_LIBRARY = "__import__('hashlib').pbkdf2_hmac('sha256', b'', b'', 80_000_000)"
-"""One library call of about 30 seconds that lets other threads run and handles no signal."""
-
-
-def test_a_first_signal_ends_a_long_call_into_a_library() -> None:
-    process = program(IN_A_LIBRARY, patience=0.2)
-    process.send_signal(signal.SIGTERM)
-    assert process.communicate() == (b"", b"translator: stopped at once by signal 15\n")
-    assert process.returncode == 143
-
-
-def test_deferred_library_call_ends_only_at_a_second_signal() -> None:
-    process = program(IN_A_LIBRARY, where="stop.deferred()", patience=0.1)
-    process.send_signal(signal.SIGTERM)
-    with pytest.raises(subprocess.TimeoutExpired):
-        process.wait(0.6)
-    process.send_signal(signal.SIGTERM)
-    process.communicate()
-    assert process.returncode == 143
-
-
-def test_second_signal_ends_a_program_that_suppresses_the_first() -> None:
-    process = program("stubborn()")
-    process.send_signal(signal.SIGINT)
-    time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    process.communicate()
-    assert process.returncode == 130
 
 
 def test_nohup_is_respected() -> None:

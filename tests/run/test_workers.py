@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -138,21 +137,6 @@ def test_closing_the_results_early_does_not_wait_for_pending_items(tmp_path: Pat
     assert multiprocessing.active_children() == []
 
 
-def killed_in_the_middle_of_a_result() -> Callable[[int], bytes]:
-    """The worker of item 0 sends half of its result and is killed, with all locks that it holds."""
-
-    def send_half(connection: Connection, content: memoryview) -> None:
-        os.write(connection.fileno(), content[: len(content) // 2])
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    def work(number: int) -> bytes:
-        if number == 0:
-            Connection._send = send_half  # type: ignore[attr-defined]
-        return bytes(1000)
-
-    return work
-
-
 def run_script(folder: Path, *lines: str) -> subprocess.CompletedProcess[str]:
     """Run a script that may import from this file; it fails if it takes half a minute."""
     script = folder / "script.py"
@@ -160,19 +144,6 @@ def run_script(folder: Path, *lines: str) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
     command = [sys.executable, str(script)]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
-
-
-def test_a_worker_that_is_killed_in_the_middle_of_a_result_ends_the_work() -> None:
-    with at_most(30), pytest.raises(StorageError, match="a worker process was killed"):
-        list(map_in_order(killed_in_the_middle_of_a_result, range(8), 2))
-
-
-def test_workers_need_no_semaphores_which_a_read_only_shared_memory_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*arguments: object, **options: object) -> None:
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
-
-    monkeypatch.setattr(multiprocessing.synchronize.SemLock, "__init__", refuse)
-    assert list(map_in_order(squaring, range(4), 2)) == [0, 1, 4, 9]
 
 
 def test_a_worker_that_cannot_start_is_reported_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:

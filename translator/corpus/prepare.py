@@ -51,7 +51,7 @@ from translator.corpus.split import (
 from translator.errors import CorpusError
 from translator.run.files import new_folder, prepared_folder, restore_folders, storage_errors, write_json
 from translator.run.logging import LOGGER, stage
-from translator.run.workers import processes_for, refuse_in_starting_process
+from translator.run.workers import processes_for
 
 _REPORT: Final = "report.json"
 
@@ -75,9 +75,8 @@ def prepare_corpus(
 
     Raises:
         CorpusError: a source cannot be read (see `read_pairs`) or changes meanwhile, or too few pairs remain.
-        StorageError: the prepared data cannot be written, or the calling script lacks a main guard.
+        StorageError: the prepared data cannot be written.
     """
-    refuse_in_starting_process()
     # The text of an earlier call has the same fingerprint.
     with stage("fingerprint"):
         rules = Normalizer(config.normalization, rules=rules).rules
