@@ -11,10 +11,10 @@ from translator.config.resuming import EFFECTS
 PAGE: Final = "config-reference.md"
 _WITHOUT_LIMIT: Final = 2**31 - 1
 """The largest number of a key that has no limit of its own."""
-_KINDS: Final = {
-    "harmless": "always taken",
-    "changes_result": "taken only with `--allow-changed`",
-    "refused": "never taken",
+_EFFECTS: Final = {
+    Effect.FREE: "always taken",
+    Effect.RESULT: "taken only with `--allow-changed`",
+    Effect.REFUSED: "never taken",
 }
 _INTRODUCTION: Final = """# Every key of a recipe
 
@@ -47,10 +47,11 @@ def _section_lines(section: type[Section], path: str, facts: str = "") -> Iterat
             inner.append(_section_lines(nested, below, facts))
         else:
             yield f"\n### `{key}` {{ #{below} data-toc-label='{key}' }}\n\n{_paragraph(field.description)}\n{facts}"
-    if section.rules:
+    sentences = [method.__dict__["sentence"] for method in section.rules()]
+    if sentences:
         yield "\nWhat keys must keep together:\n" if path else "\n## Keys of several sections { #several-sections }\n"
-        for rule in section.rules:
-            yield f"- {rule.sentence}."
+        for sentence in sentences:
+            yield f"- {sentence}."
     for lines in inner:
         yield from lines
 
@@ -58,12 +59,8 @@ def _section_lines(section: type[Section], path: str, facts: str = "") -> Iterat
 def _facts(path: str, schema: Mapping[str, Any], required: bool) -> str:
     """Return the line under a key: its values, its default, and what becomes of a run when it changes."""
     default = "*required*" if required else f"default {_shown(schema['default'])}"
-    line = f"{_allowed(schema)} · {default} · in a run that goes on: {_effect(EFFECTS[path])}"
+    line = f"{_allowed(schema)} · {default} · in a run that goes on: {_EFFECTS[EFFECTS[path]]}"
     return f"\n{line}\n{{ .facts }}\n"
-
-
-def _effect(effect: Effect) -> str:
-    return _KINDS[effect.kind] + (f" ({effect.why})" if effect.why else "")
 
 
 def _allowed(schema: Mapping[str, Any]) -> str:

@@ -11,14 +11,7 @@ class TranslatorError(Exception):
 
 
 class ConfigError(TranslatorError):
-    """The configuration file or a `--set` override is invalid.
-
-    `newer`: it has a key or a choice that this version lacks, and a newer one may have.
-    """
-
-    def __init__(self, message: str, *, newer: bool = False) -> None:
-        super().__init__(message)
-        self.newer = newer
+    """The configuration file or a `--set` override is invalid."""
 
 
 class CorpusError(TranslatorError):
@@ -31,10 +24,6 @@ class SubwordError(TranslatorError):
 
 class RunError(TranslatorError):
     """A run folder is missing, incomplete, or has different settings."""
-
-
-class OtherVersionError(RunError):
-    """A run was made by another version of translator, and this one cannot use it."""
 
 
 class CheckpointError(RunError):

@@ -100,15 +100,13 @@ def test_a_wrong_value_is_explained_in_words_of_the_recipe(section: str, expecte
         ("model.d_model=[1", "the value is line 1, column 3: not valid YAML"),
         ("run.device=gpu", "run.device: expected `auto`, `cpu`, `mps`, `cuda` or `cuda:N`, got 'gpu'"),
         ("model.heads={a: 1, a: 2}", "line 1: a: duplicate key; remove one"),
-        ("run.seed=" + "[" * 3000, "the value is nested too deeply"),
         (f"model.heads={'x' * 99}", "model.heads: expected a valid integer, got '" + "x" * 56 + "..."),
         ("a..b=1", "write it as key.path=value"),
         ("run.directory=runs/a\nb", "the value contains a line break; write it on one line"),
     ],
 )
 def test_a_mistake_in_an_override_is_reported_at_that_override(override: str, expected: str) -> None:
-    where = override.replace("\n", r"\n") if len(override) <= 200 else override[:197] + "..."
-    assert f"--set {where}: {expected}" in problem(MINIMAL, override)
+    assert f"--set {override}: {expected}".replace("a\nb", r"a\nb") in problem(MINIMAL, override)
 
 
 def test_overrides_change_items_of_a_list_and_append_to_it() -> None:
@@ -175,40 +173,12 @@ def test_a_file_that_cannot_be_read_is_refused_with_the_reason(tmp_path: Path) -
 
 @pytest.mark.parametrize("value", ["!!bool x", "2020-13-45", "!!nothing x", "&a [*a]"])
 def test_yaml_values_that_cannot_be_constructed_are_explained(value: str) -> None:
-    message = problem(MINIMAL + f"model: {{heads: {value}}}")
-    assert "not valid YAML" in message or "nested too deeply" in message
-
-
-def test_nested_aliases_are_refused_before_they_fill_the_memory() -> None:
-    # Each level repeats the one before it ten times: 10 billion values in ten lines.
-    levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
-    for level in range(1, 10):
-        repeated_level = ", ".join([f"*a{level - 1}"] * 10)
-        levels.append(f"a{level}: &a{level} [{repeated_level}]")
-    text = "\n".join(levels)
-    assert "more than 100,000 values, each alias (`*name`) copied out" in problem(text)
+    assert "not valid YAML" in problem(MINIMAL + f"model: {{heads: {value}}}")
 
 
 def test_an_alias_in_a_recipe_is_copied() -> None:
     recipe = MINIMAL + "search: {beam_size: &size 7}\nmodel: {heads: *size, d_model: 14}"
     assert parse_config(recipe, "r").model.heads == 7
-
-
-@pytest.mark.parametrize(
-    ("text", "newer"),
-    [
-        ("model: {experts: 8}", True),
-        ("model: {norm: rms}", True),
-        ("model: {norm: 3}", False),
-        ("model: {heads: -1}", False),
-        ("corpora: 1\nrun: {folder: x}", False),
-    ],
-)
-def test_only_unknown_keys_and_choices_of_a_whole_recipe_may_be_of_a_newer_version(text: str, newer: bool) -> None:
-    whole = text if "run:" in text else MINIMAL + text
-    with pytest.raises(ConfigError) as caught:
-        parse_config(whole, "r")
-    assert caught.value.newer == newer
 
 
 @given(st.text(max_size=60), st.text(alphabet='runcopsi.=0123[]{},: &*!<?\n"\\', max_size=40))
@@ -317,12 +287,6 @@ def test_an_installed_package_finds_its_shipped_files(elsewhere: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
     files = [shipped / "data" / "sample" / f"{name}.tsv" for name in ("train", "validation", "test")]
     assert done.stdout.splitlines() == [str(file) for file in files]
-
-
-def test_a_removed_key_says_what_to_do() -> None:
-    (mistake,) = mistakes(MINIMAL + "batching: {max_sentences: null}\n")
-    assert mistake.startswith("line 3: batching.max_sentences: this key was removed: ")
-    assert mistake.endswith("delete the line")
 
 
 def test_mistakes_in_computed_values_are_listed_without_lines() -> None:

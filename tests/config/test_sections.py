@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import yaml
 
 from translator.config import Config, SourceConfig, load_config, parse_config
 from translator.config.document import RecipeLoader
-from translator.config.keys import Rule, Section, effects, section_in
+from translator.config.keys import effects
 from translator.config.loading import shipped_recipes
 from translator.config.writing import resolved_yaml, schema_text
 from translator.errors import ConfigError
@@ -33,30 +32,6 @@ def test_every_key_declares_the_effect_of_changing_it() -> None:
     declared = dict(effects(Config))
     assert None not in declared.values()
     assert {"run.seed", "corpus.sources", "corpus.sources.weight", "corpus.filters.duplicates"} <= declared.keys()
-
-
-def rules_in(section: type[Section]) -> Iterator[tuple[type[Section], Rule]]:
-    """Yield the rules of `section` and of the sections inside it, each with its section."""
-    for rule in section.rules:
-        if isinstance(rule, Rule):
-            yield section, rule
-    for field in section.model_fields.values():
-        inner = section_in(field.annotation)
-        if inner is not None:
-            yield from rules_in(inner)
-
-
-def test_the_sentence_of_a_rule_names_its_keys_in_their_order() -> None:
-    for _, rule in rules_in(Config):
-        places = [rule.sentence.find(key) for key in rule.keys]
-        assert -1 not in places, rule
-        assert places == sorted(places), rule
-
-
-def test_the_keys_of_every_rule_exist() -> None:
-    for section, rule in rules_in(Config):
-        section_keys = dict(effects(section)).keys()
-        assert section_keys >= set(rule.keys), rule
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Output paths given by a user: links are kept, only regular files are replaced, open descriptors are streams."""
+"""Output paths given by a user: links are kept, only regular files are replaced, and no input or file of a run."""
 
 import os
 import subprocess
@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from translator.errors import StorageError
-from translator.run.output_paths import output_stream, resolve_output, write_output
+from translator.errors import InputError, StorageError
+from translator.run.files import write_text
+from translator.run.folder import MARK
+from translator.run.output_paths import output_stream, refuse_input_as_output, resolve_output, write_output
 
 WRITE = "import sys; from translator.run.output_paths import *; print('before'); write_output(sys.argv[1], 'متن\\n')"
 
@@ -80,3 +82,76 @@ def test_standard_output_is_a_stream_that_is_not_truncated(tmp_path: Path, path:
         subprocess.run(command, stdout=file, check=True)
     assert log.read_text(encoding="utf-8") == "earlier\nbefore\nمتن\n"
     assert (tmp_path / "link").is_symlink()
+
+
+# --- what may not be an output ---
+
+
+@pytest.mark.parametrize("name", ["input", "./input", "link", "hard", "folder-link/input"])
+def test_an_input_is_no_output_by_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("input").write_text("x", encoding="utf-8")
+    Path("link").symlink_to("input")
+    os.link("input", "hard")
+    Path("folder-link").symlink_to(tmp_path)
+    with pytest.raises(InputError, match="is the input itself; give another output"):
+        refuse_input_as_output(["other", "input"], name)
+
+
+def test_an_open_descriptor_of_the_input_is_no_output(tmp_path: Path) -> None:
+    (tmp_path / "input").write_text("x", encoding="utf-8")
+    with (tmp_path / "input").open("a") as stream, pytest.raises(InputError, match="is the input itself"):
+        refuse_input_as_output([tmp_path / "input"], f"/dev/fd/{stream.fileno()}")
+
+
+def test_another_file_may_be_replaced(tmp_path: Path) -> None:
+    for name in ("input", "output"):
+        (tmp_path / name).write_text("x", encoding="utf-8")
+    refuse_input_as_output([tmp_path / "input", tmp_path / "missing"], tmp_path / "output")
+
+
+FILES_OF_A_RUN = (
+    "config.yaml",
+    "run.json",
+    "log.txt",
+    ".lock",
+    "subword/source.model",
+    "held_out/test.jsonl",
+    "checkpoints/step-000001/model.safetensors",
+    "checkpoints/new.txt",
+    "evaluation/scores.json",
+    "evaluation/sample.source.txt",
+)
+FILES_OF_THE_USER = (
+    "notes.txt",
+    "pictures/curves.png",
+    "../config.yaml",
+)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    run = tmp_path / "run"
+    for name in ("subword", "held_out", "checkpoints/step-000001", "evaluation", "pictures"):
+        (run / name).mkdir(parents=True)
+    write_text(run / "config.yaml", MARK)
+    for name in ("scores.json", "sample.source.txt", "curves.png"):
+        write_text(run / "evaluation" / name, "x")
+    return run
+
+
+@pytest.mark.parametrize("name", FILES_OF_A_RUN)
+def test_a_file_that_the_program_made_for_a_run_is_no_output(run: Path, name: str) -> None:
+    with pytest.raises(InputError, match=r"is a file of the run \S*run; give another output"):
+        refuse_input_as_output([], run / name)
+
+
+@pytest.mark.parametrize("name", FILES_OF_THE_USER)
+def test_other_files_in_a_run_folder_may_be_outputs(run: Path, name: str) -> None:
+    refuse_input_as_output([], run / name)
+
+
+def test_a_link_to_a_file_of_a_run_is_no_output(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(run / "config.yaml")
+    with pytest.raises(InputError, match="is a file of the run"):
+        refuse_input_as_output([], tmp_path / "link")

@@ -7,14 +7,13 @@ from pydantic import Field
 from translator.config.keys import (
     Count,
     Effect,
-    ItemRule,
     MemberPath,
     Name,
     Place,
     PositiveInt,
-    Rule,
     Section,
     Share,
+    rule,
 )
 
 
@@ -36,7 +35,7 @@ BadRows = Literal["drop", "error"]
 Ratio = Annotated[float, Field(gt=1.0, le=1_000_000)]
 
 
-class NormalizationConfig(Section, effect=Effect.TEXT):
+class NormalizationConfig(Section, effect=Effect.REFUSED):
     """Rules of the normalizer, applied to the corpus and at inference."""
 
     mojibake: bool = True
@@ -73,7 +72,7 @@ class NormalizationConfig(Section, effect=Effect.TEXT):
     """Persian side: join affixes by ZWNJ (می روم, کتاب ها, بزرگ تر), and use a space before auxiliary verbs."""
 
 
-class FilterConfig(Section, effect=Effect.TEXT):
+class FilterConfig(Section, effect=Effect.REFUSED):
     """Filters that drop a pair of normalized texts; `null` or `false` disables a filter.
 
     Test sets, and sources with `use: validation` or `use: test`, are not filtered.
@@ -119,7 +118,7 @@ ColumnNumber = Annotated[int, Field(ge=1, le=10_000)]
 ColumnName = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
-class MinScoreConfig(Section, effect=Effect.TEXT):
+class MinScoreConfig(Section, effect=Effect.REFUSED):
     """The least score of a pair, for a table with scores."""
 
     column: ColumnName | ColumnNumber
@@ -128,75 +127,17 @@ class MinScoreConfig(Section, effect=Effect.TEXT):
     """Pairs with a smaller score are dropped and counted as `low_score`, for example 1.05 for LASER margins."""
 
 
-def _has_one_path_or_two_sides(corpus: "TestSetConfig") -> bool:
-    """Return whether the corpus is one path, or one file per side."""
-    if corpus.path is None:
-        return corpus.source_path is not None and corpus.target_path is not None
-    return corpus.source_path is None and corpus.target_path is None
-
-
-def _has_both_members_of_a_zip_or_none(corpus: "TestSetConfig") -> bool:
-    """Return whether the files in the zip are named for both sides, or detected on both."""
-    if corpus.source_member is None or corpus.target_member is None:
-        return corpus.source_member is corpus.target_member
-    return corpus.path is not None
-
-
-def _has_both_columns_or_none(corpus: "TestSetConfig") -> bool:
-    """Return whether the columns of the texts are named for both sides, or detected on both."""
-    return (corpus.source_column is None) == (corpus.target_column is None)
-
-
-def _has_two_different_columns(corpus: "TestSetConfig") -> bool:
-    """Return whether the columns of the texts, if they are named, are two."""
-    return corpus.source_column is None or corpus.source_column != corpus.target_column
-
-
-def _has_a_path_for_its_columns(corpus: "TestSetConfig") -> bool:
-    """Return whether columns, if any are named, can be those of one file."""
-    columns = (corpus.source_column, corpus.target_column, corpus.min_score)
-    return corpus.path is not None or all(column is None for column in columns)
-
-
-class TestSetConfig(Section, effect=Effect.TEXT):
+class TestSetConfig(Section, effect=Effect.REFUSED):
     """An additional test set: a zip, TSV, CSV, JSON Lines, Parquet, TMX, a folder of these, or two text files."""
 
     __test__: ClassVar[bool] = False  # keeps pytest from collecting it
-    rules = (
-        Rule(
-            sentence="give either `path` or both `source_path` and `target_path`",
-            keys=("path", "source_path", "target_path"),
-            holds=_has_one_path_or_two_sides,
-        ),
-        Rule(
-            sentence="`source_member` and `target_member` must be given together, and need a zip as `path`",
-            keys=("source_member", "target_member", "path"),
-            holds=_has_both_members_of_a_zip_or_none,
-        ),
-        Rule(
-            sentence="`source_column` and `target_column` must be given together",
-            keys=("source_column", "target_column"),
-            holds=_has_both_columns_or_none,
-        ),
-        Rule(
-            sentence="`source_column` and `target_column` must be different columns",
-            keys=("source_column", "target_column"),
-            holds=_has_two_different_columns,
-        ),
-        Rule(
-            sentence="`source_column`, `target_column` and `min_score` need a table as `path`",
-            keys=("source_column", "target_column", "min_score", "path"),
-            holds=_has_a_path_for_its_columns,
-        ),
-    )
-
     name: Name
     """Short name, used in file names, test sets and reports."""
-    path: Annotated[Place | None, Effect.HARMLESS] = None
+    path: Annotated[Place | None, Effect.FREE] = None
     """A zip, TSV, CSV, JSON Lines, Parquet or TMX, or a folder of these and of pairs X.en, X.fa."""
-    source_path: Annotated[Place | None, Effect.HARMLESS] = None
+    source_path: Annotated[Place | None, Effect.FREE] = None
     """English text file, also for `fa-en`, one sentence per line; with `target_path`, instead of `path`."""
-    target_path: Annotated[Place | None, Effect.HARMLESS] = None
+    target_path: Annotated[Place | None, Effect.FREE] = None
     """Persian text file, also for `fa-en`, aligned line by line with `source_path`."""
     source_member: MemberPath | None = None
     """Name of the English file in the zip; set both members, or neither (`null`: detect them)."""
@@ -209,6 +150,36 @@ class TestSetConfig(Section, effect=Effect.TEXT):
     min_score: MinScoreConfig | None = None
     """Drop the pairs of a table whose score is smaller, as `{column: 3, at_least: 1.05}`; `null`: keep all."""
 
+    @rule("give either `path` or both `source_path` and `target_path`")
+    def _has_one_path_or_two_sides(self) -> bool:
+        """Return whether the corpus is one path, or one file per side."""
+        if self.path is None:
+            return self.source_path is not None and self.target_path is not None
+        return self.source_path is None and self.target_path is None
+
+    @rule("`source_member` and `target_member` must be given together, and need a zip as `path`")
+    def _has_both_members_of_a_zip_or_none(self) -> bool:
+        """Return whether the files in the zip are named for both sides, or detected on both."""
+        if self.source_member is None or self.target_member is None:
+            return self.source_member is self.target_member
+        return self.path is not None
+
+    @rule("`source_column` and `target_column` must be given together")
+    def _has_both_columns_or_none(self) -> bool:
+        """Return whether the columns of the texts are named for both sides, or detected on both."""
+        return (self.source_column is None) == (self.target_column is None)
+
+    @rule("`source_column` and `target_column` must be different columns")
+    def _has_two_different_columns(self) -> bool:
+        """Return whether the columns of the texts, if they are named, are two."""
+        return self.source_column is None or self.source_column != self.target_column
+
+    @rule("`source_column`, `target_column` and `min_score` need a table as `path`")
+    def _has_a_path_for_its_columns(self) -> bool:
+        """Return whether columns, if any are named, can be those of one file."""
+        columns = (self.source_column, self.target_column, self.min_score)
+        return self.path is not None or all(column is None for column in columns)
+
 
 class SourceConfig(TestSetConfig):
     """One corpus, read in place: a zip, TSV, CSV, JSON Lines, Parquet, TMX, a folder of these, or two text files."""
@@ -217,15 +188,15 @@ class SourceConfig(TestSetConfig):
     """Read only the first N pairs, counted before filtering; `null`: all."""
     use: Literal["auto", "train", "validation", "test"] = "auto"
     """Split that receives the whole source; `auto`: divide the source according to `corpus.split`."""
-    weight: Annotated[float, Field(gt=0, le=1_000_000), Effect.BATCHES] = 1.0
+    weight: Annotated[float, Field(gt=0, le=1_000_000), Effect.RESULT] = 1.0
     """Sampling weight of each training pair, relative to sources of weight 1 (see `batching.temperature`)."""
     invalid_utf8: Literal["error", "drop"] = "error"
     """What to do with a line that is not UTF-8: `error` stops and names it, `drop` drops and counts its pair."""
-    obtain: Annotated[str | None, Effect.HARMLESS] = None
+    obtain: Annotated[str | None, Effect.FREE] = None
     """Where to get the file and where to put it; shown if it is missing, and in the model card of an export."""
 
 
-class SplitConfig(Section, effect=Effect.TEXT):
+class SplitConfig(Section, effect=Effect.REFUSED):
     """How to divide each source with `use: auto`; no source or target text occurs in two splits."""
 
     method: Literal["block", "hash"] = "block"
@@ -240,28 +211,8 @@ class SplitConfig(Section, effect=Effect.TEXT):
     """Seed of `method: hash` and of drawing `block_size` blocks; not `run.seed`, so that runs share one test set."""
 
 
-def _names_of_earlier_sources(corpus: "CorpusConfig") -> list[str]:
-    """Return the key of each name that an earlier source has, unless each of them fills another split."""
-    keys = []
-    for number, source in enumerate(corpus.sources):
-        namesakes = [earlier for earlier in corpus.sources[:number] if earlier.name == source.name]
-        uses = [namesake.use for namesake in namesakes]
-        # `auto` fills all splits.
-        shares_a_split = source.use in uses or "auto" in uses or source.use == "auto"
-        if namesakes and shares_a_split:
-            keys.append(f"sources.{number}.name")
-    return keys
-
-
-class CorpusConfig(Section, effect=Effect.TEXT):
+class CorpusConfig(Section, effect=Effect.REFUSED):
     """The corpora, and how they are cleaned and split."""
-
-    rules = (
-        ItemRule(
-            sentence="`name` is taken by an earlier source; sources share one only if each has a different `use`",
-            violations=_names_of_earlier_sources,
-        ),
-    )
 
     sources: Annotated[tuple[SourceConfig, ...], Field(min_length=1, strict=False)]
     """The parallel corpora."""
@@ -272,10 +223,23 @@ class CorpusConfig(Section, effect=Effect.TEXT):
     normalization: NormalizationConfig = NormalizationConfig()
     filters: FilterConfig = FilterConfig()
     split: SplitConfig = SplitConfig()
-    prepared_directory: Annotated[Place, Effect.HARMLESS] = "data/prepared"
+    prepared_directory: Annotated[Place, Effect.FREE] = "data/prepared"
     """Folder for prepared data; folder names contain a fingerprint of all inputs and settings."""
-    workers: Annotated[int, Field(ge=0, le=256), Effect.HARMLESS] = 0
+    workers: Annotated[int, Field(ge=0, le=256), Effect.FREE] = 0
     """Number of processes that prepare the corpus; 0: one per core if it is large. Does not affect the result."""
+
+    @rule("`name` is taken by an earlier source; sources share one only if each has a different `use`")
+    def _names_of_earlier_sources(self) -> list[str]:
+        """Return the key of each name that an earlier source has, unless each of them fills another split."""
+        keys = []
+        for number, source in enumerate(self.sources):
+            namesakes = [earlier for earlier in self.sources[:number] if earlier.name == source.name]
+            uses = [namesake.use for namesake in namesakes]
+            # `auto` fills all splits.
+            shares_a_split = source.use in uses or "auto" in uses or source.use == "auto"
+            if namesakes and shares_a_split:
+                keys.append(f"sources.{number}.name")
+        return keys
 
     @property
     def languages(self) -> Languages:

@@ -13,9 +13,6 @@ KeyPath = tuple[str | int, ...]
 """Keys and list indices from the top of a document to a value."""
 
 _OVERRIDE: Final = "--set "
-_MOST_VALUES: Final = 100_000
-"""Largest number of values in a document, with those of an alias counted at each of its places."""
-_LONGEST_SHOWN: Final = 200  # characters of an override in a message
 
 
 class RecipeLoader(yaml.SafeLoader):
@@ -32,7 +29,6 @@ class Document:
     """The values of a YAML text with `--set` overrides, and the place of each."""
 
     values: Any = None
-    count: int = 0  # of values, keys excluded
     places: dict[KeyPath, str] = field(default_factory=dict)  # a phrase for messages: `line 12`, or the override
     problems: list[str] = field(default_factory=list)  # in the document itself, such as duplicate keys
 
@@ -63,7 +59,7 @@ def dotted(path: Sequence[str | int]) -> str:
 def read_yaml(text: str, document: Document) -> Any:
     """Return the values of YAML `text` (None if empty); record places and duplicate keys in `document`.
 
-    Raises ConfigError: not YAML, nested too deeply, or too many values.
+    Raises ConfigError: not YAML.
     """
     try:
         loader = RecipeLoader(text)
@@ -72,10 +68,8 @@ def read_yaml(text: str, document: Document) -> Any:
         if root is None:
             return None
         return _values(root, (), loader, document)
-    except RecursionError as error:
-        raise ConfigError("nested too deeply; remove brackets, or an alias inside its own anchor") from error
     # PyYAML raises built-in errors for `!!bool x`, `!!timestamp x` and a sexagesimal number of 1000 digits.
-    except (yaml.YAMLError, ValueError, LookupError, AttributeError, OverflowError) as error:
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, OverflowError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise ConfigError(f"{place}not valid YAML: {getattr(error, 'problem', None) or error}") from error
@@ -84,12 +78,8 @@ def read_yaml(text: str, document: Document) -> Any:
 def _values(node: yaml.Node, path: KeyPath, loader: RecipeLoader, document: Document) -> Any:
     """Return the values of `node`; record the line of each key and item, and duplicate keys.
 
-    Each alias gets a separate copy, so that an override changes only one of them. A few lines of nested aliases can
-    stand for more copies than any memory holds, so their number is limited.
+    Each alias gets a separate copy, so that an override changes only one of them.
     """
-    document.count += 1
-    if document.count > _MOST_VALUES:
-        raise ConfigError(f"more than {_MOST_VALUES:,} values, each alias (`*name`) copied out; remove aliases")
     document.places.setdefault(path, f"line {node.start_mark.line + 1}")
 
     # A list, or a single value.
@@ -112,10 +102,7 @@ def _values(node: yaml.Node, path: KeyPath, loader: RecipeLoader, document: Docu
 
 def apply_override(override: str, document: Document) -> None:
     """Apply one override `key.path=value` with a YAML value; add mistakes to the problems of `document`."""
-    shown = override
-    if len(override) > _LONGEST_SHOWN:
-        shown = override[: _LONGEST_SHOWN - 3] + "..."
-    place = _OVERRIDE + shown.replace("\n", "\\n")
+    place = _OVERRIDE + override.replace("\n", "\\n")
 
     # The key path and its value, which may hold a list or a section with mistakes of its own.
     key_path, equals, text = override.partition("=")
@@ -146,16 +133,15 @@ def _put(value: Any, keys: Sequence[str], place: str, document: Document) -> Non
     for key in keys[:-1]:
         part = _part(holder, key, path)
         path = (*path, part)
-        if _child(holder, part) is None:
-            _set_child(holder, part, {})
-            document.places = _places_outside(document.places, path)
+        if holder[part] is None:
+            holder[part] = {}
             document.places[path] = place
         holder = holder[part]
 
     # 2. Set the value; places of what it replaces are forgotten.
     part = _part(holder, keys[-1], path)
     path = (*path, part)
-    _set_child(holder, part, value)
+    holder[part] = value
     document.places = _places_outside(document.places, path)
     document.places[path] = place
 
@@ -163,32 +149,20 @@ def _put(value: Any, keys: Sequence[str], place: str, document: Document) -> Non
 def _part(holder: Any, key: str, path: KeyPath) -> str | int:
     """Return `key` as `holder`, the value at `path`, takes it: a key of a section, or an index of a list.
 
-    Indices start at 0; the next free index appends. Raises ConfigError: `holder` has no such place.
+    A key that is not there yet, or the index after the last item, gets the value None. Raises ConfigError: `holder`
+    has no such place.
     """
     if isinstance(holder, dict):
+        holder.setdefault(key, None)
         return key
     if not isinstance(holder, list):
         raise ConfigError(f"{dotted(path)} is a single value and has no keys")
     is_index = re.fullmatch("[0-9]{1,9}", key) is not None
     if not is_index or int(key) > len(holder):
         raise ConfigError(f"{dotted(path)} is a list of {len(holder)} items; give an index, counted from 0")
+    if int(key) == len(holder):
+        holder.append(None)
     return int(key)
-
-
-def _child(holder: Any, part: str | int) -> Any:
-    """Return the value at `part`; None where there is none."""
-    # The index after the last item is allowed: it appends.
-    is_appended = isinstance(holder, list) and part == len(holder)
-    if is_appended or (isinstance(holder, dict) and part not in holder):
-        return None
-    return holder[part]
-
-
-def _set_child(holder: Any, part: str | int, value: Any) -> None:
-    if isinstance(holder, list) and part == len(holder):
-        holder.append(value)
-    else:
-        holder[part] = value
 
 
 def _places_outside(places: dict[KeyPath, str], path: KeyPath) -> dict[KeyPath, str]:

@@ -1,12 +1,12 @@
 """Building blocks of the recipe sections: types of keys, rules across keys, effects of a change on resuming."""
 
+import contextlib
 import json
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Any, ClassVar, Final, NamedTuple, Self, get_args
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, Self, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, SerializationInfo, model_validator
 from pydantic.fields import FieldInfo
@@ -20,27 +20,33 @@ DEVICE_NAMES: Final = "`auto`, `cpu`, `mps`, `cuda` or `cuda:N`"
 
 
 class Effect(Enum):
-    """Whether a resumed run accepts a changed key (`kind`), and the reason shown in the message (`why`)."""
+    """What a changed key does to a run that is resumed."""
 
-    HARMLESS = "harmless", ""
-    SCORED = "harmless", "validation scores are not directly comparable with earlier ones"
-    MACHINE = "harmless", "the order of summation changes, so the last bits differ from here on"
-    PROCESSES = "harmless", "the dropout noise and the last bits differ from here on"
-    START = "harmless", "only a new run uses it; this run continues from its own weights"
-    UPDATES = "changes_result", ""
-    BATCHES = "changes_result", "the current epoch starts again"
-    AVERAGE = "changes_result", "the weights are averaged differently from here on"
-    COSINE = "changes_result", "the cosine schedule depends on it"
-    CLOCK = "changes_result", "cosine schedule and dropout depend on it"
-    BEST = "refused", "scores of another metric cannot be compared"
-    MOMENTS = "refused", "the saved optimizer state does not fit"
-    NETWORK = "refused", "the saved weights have another architecture"
-    PIECES = "refused", "the saved weights have another vocabulary"
-    TEXT = "refused", "the prepared text and its subword models would change"
+    FREE = "free"  # the run takes the new value
+    RESULT = "result"  # the result of training changes, so the user must allow it
+    REFUSED = "refused"  # the saved weights, or the text that they were trained on, would not fit
 
-    def __init__(self, kind: str, why: str) -> None:
-        self.kind = kind  # always accepted; accepted with --allow-changed; never accepted
-        self.why = why
+
+# --- rules ---
+
+RuleMethod = TypeVar("RuleMethod", bound=Callable[..., bool | list[str]])
+
+
+def rule(sentence: str) -> Callable[[RuleMethod], RuleMethod]:
+    """Make a method of a section one of its rules.
+
+    The method returns whether the section meets the condition; a condition on each item of a list returns the dotted
+    keys that break it, such as `sources.2.name`.
+
+    Args:
+        sentence: the condition in words, for help text and message; the keys that it is about are in backticks.
+    """
+
+    def mark(method: RuleMethod) -> RuleMethod:
+        method.__dict__["sentence"] = sentence
+        return method
+
+    return mark
 
 
 class Mistake(NamedTuple):
@@ -50,40 +56,13 @@ class Mistake(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rule:
-    """A condition on several keys of a section."""
-
-    sentence: str  # the condition in words, for help text and message
-    keys: tuple[str, ...]  # the keys of the condition; a message shows their values in this order
-    holds: Callable[[Any], bool]  # whether a section meets the condition
-
-    def mistakes(self, section: "Section") -> list[Mistake]:
-        """Return the mistake of `section`, if it breaks this rule."""
-        if self.holds(section):
-            return []
-        return [Mistake(keys=self.keys, reason=_reason(self.sentence, section, self.keys))]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ItemRule:
-    """A condition on a key of each item of a list."""
-
-    sentence: str  # the condition in words, for help text and message
-    violations: Callable[[Any], list[str]]  # paths of the keys that break it, such as `sources.2.name`
-
-    def mistakes(self, section: "Section") -> list[Mistake]:
-        """Return one mistake for each item of `section` that breaks this rule."""
-        mistakes = []
-        for key in self.violations(section):
-            mistakes.append(Mistake(keys=(key,), reason=_reason(self.sentence, section, (key,))))
-        return mistakes
-
-
-def _reason(sentence: str, section: "Section", keys: tuple[str, ...]) -> str:
-    """Return the sentence of a rule, followed by the values of `keys`."""
-    values = [f"{key}: {show_value(_value_at(section, key))}" for key in keys]
-    return f"{sentence} ({', '.join(values)})"
+def _named_keys(sentence: str, section: "Section") -> Iterator[str]:
+    """Yield the keys of `section` that the sentence of a rule has in backticks, in their order."""
+    for quoted in re.findall("`([^`]*)`", sentence):
+        for word in re.findall(r"[a-z_][a-z0-9_.]*", quoted):
+            with contextlib.suppress(AttributeError):  # a value, such as `char` in `model_type: char`
+                _value_at(section, word)
+                yield word
 
 
 def _value_at(section: Any, key_path: str) -> Any:
@@ -114,8 +93,6 @@ class Section(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True, allow_inf_nan=False
     )
-    rules: ClassVar[tuple[Rule | ItemRule, ...]] = ()
-    """Conditions across keys of this section."""
     effect: ClassVar[Effect | None] = None
     """The effect of keys whose annotation names none."""
 
@@ -123,13 +100,30 @@ class Section(BaseModel):
         """Set the default effect, for keys whose annotation names none."""
         cls.effect = effect or cls.effect
 
+    @classmethod
+    def rules(cls) -> Iterator[Callable[..., bool | list[str]]]:
+        """Yield the methods of this section that `rule` marks, in their order; each has its `sentence`."""
+        for owner in reversed(cls.__mro__):
+            for member in vars(owner).values():
+                if hasattr(member, "sentence"):
+                    yield member
+
     @model_validator(mode="after")
     def _keep_rules(self) -> Self:
         """Raise one error for all broken rules; its context has the list of `Mistake`s."""
         # All rules are checked before one error is raised, so that a user sees every mistake at once.
         mistakes: list[Mistake] = []
-        for rule in self.rules:
-            mistakes += rule.mistakes(self)
+        for method in self.rules():
+            sentence: str = method.__dict__["sentence"]
+            verdict = method(self)
+            broken: list[tuple[str, ...]] = []
+            if isinstance(verdict, list):
+                broken += [(key,) for key in verdict]
+            elif not verdict:
+                broken.append(tuple(_named_keys(sentence, self)))
+            for keys in broken:
+                values = ", ".join(f"{key}: {show_value(_value_at(self, key))}" for key in keys)
+                mistakes.append(Mistake(keys=keys, reason=f"{sentence} ({values})"))
         if mistakes:
             reasons = "; ".join(mistake.reason for mistake in mistakes)
             raise PydanticCustomError("rules", "{reasons}", {"reasons": reasons, "mistakes": mistakes})

@@ -12,7 +12,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from translator.config.document import Document, apply_override, read_yaml
-from translator.config.mistakes import explain, may_be_newer
+from translator.config.mistakes import explain
 from translator.config.paths import shipped_folder
 from translator.config.sections import Config
 from translator.errors import ConfigError
@@ -82,16 +82,14 @@ def _validated(document: Document, name: str, overrides: Sequence[str]) -> Confi
         apply_override(override, document)
 
     # 2. Types, ranges and rules.
-    newer = False
     try:
         config = Config.model_validate(document.values)
     except ValidationError as error:
         details = error.errors(include_url=False)
         document.problems += explain(details, document)
-        newer = may_be_newer(details)
 
     # 3. All mistakes at once.
-    _refuse(document.problems, name, newer=newer)
+    _refuse(document.problems, name)
     return config
 
 
@@ -109,10 +107,10 @@ def check_overrides(overrides: Sequence[str], name: str) -> None:
         # Rules and missing keys are matters of the whole recipe.
         details = [detail for detail in error.errors(include_url=False) if detail["type"] not in ("rules", "missing")]
         document.problems += explain(details, document)
-    _refuse(document.problems, name, newer=False)
+    _refuse(document.problems, name)
 
 
-def _refuse(problems: Sequence[str], name: str, *, newer: bool) -> None:
+def _refuse(problems: Sequence[str], name: str) -> None:
     """Raise ConfigError if there are problems: those of the file in the order of its lines, then those of overrides."""
     if not problems:
         return
@@ -121,7 +119,7 @@ def _refuse(problems: Sequence[str], name: str, *, newer: bool) -> None:
     listed = "\n".join(f"  {problem}" for problem in problems)
     # Overrides may be wrong where the file is right.
     culprit = f"{name} with --set" if all(problem.startswith("--set") for problem in problems) else name
-    raise ConfigError(f"{culprit} has {count}:\n{listed}", newer=newer)
+    raise ConfigError(f"{culprit} has {count}:\n{listed}")
 
 
 def _line_number(problem: str) -> int:

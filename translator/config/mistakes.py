@@ -8,10 +8,8 @@ from typing import Any, Final
 
 from translator.config.document import Document, KeyPath, dotted
 from translator.config.keys import Section, section_in, show_value
-from translator.config.sections import REMOVED_KEYS, Config
+from translator.config.sections import Config
 
-UNKNOWN_KEY: Final = ("extra_forbidden", "unexpected_keyword_argument")
-"""Names that pydantic gives to an unknown key: of a model, and of a dataclass."""
 _EXPECTED: Final = {
     "string_type": "text",
     "bool_type": "true or false",
@@ -130,27 +128,10 @@ def _describe(detail: Mapping[str, Any]) -> str:
 
 def _describe_unknown(path: KeyPath) -> str:
     """Return what is wrong with a key that no section has."""
-    removed = REMOVED_KEYS.get(dotted(path))
-    if removed is not None:
-        return removed
     # Keys of a section have no list indices.
     names = [part for part in path[:-1] if isinstance(part, str)]
     prefix = "".join(f"{name}." for name in names)
     return "unknown key" + _nearest(prefix, str(path[-1]))
-
-
-def may_be_newer(details: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether the mistakes that pydantic found look like keys or choices that a newer version has added.
-
-    Where a required key is missing, another kind of file is more likely.
-    """
-    if any(detail["type"] == "missing" for detail in details):
-        return False
-    for detail in details:
-        unknown_choice = detail["type"] == "literal_error" and isinstance(detail["input"], str)
-        if unknown_choice or detail["type"] in UNKNOWN_KEY:
-            return True
-    return False
 
 
 def _all_keys(section: type[Section], prefix: str = "") -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Which settings must agree: those of a run and of its resumption, and those of the ranks of one training."""
 
 import json
+import re
 import shlex
 import sys
 from dataclasses import dataclass
@@ -24,6 +25,10 @@ _OF_ONE_MACHINE: Final = frozenset(
     }
 )
 """Keys that each machine of a training may set for itself, as it may all paths."""
+_OF_BATCHES: Final = re.compile(
+    r"batching\..+|training\.augmentation\..+|run\.seed|subword\.sampling|corpus\.sources\.\d+\.weight"
+)
+"""Keys that decide the batches of an epoch."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +43,7 @@ class Change:
     def __str__(self) -> str:
         old = json.dumps(self.old, ensure_ascii=False)
         new = json.dumps(self.new, ensure_ascii=False)
-        reason = f" ({self.effect.why})" if self.effect.why else ""
-        return f"{self.key}: {old} → {new}{reason}"
+        return f"{self.key}: {old} → {new}"
 
 
 Changes = tuple[Change, ...]
@@ -48,8 +52,8 @@ NO_CHANGES: Final[Changes] = ()
 
 def refusal(changes: Changes, folder: Path, *, allow_changed: bool) -> str | None:
     """Return why the run in `folder` cannot continue with these changes, and what to do; None if it can."""
-    refused = [change for change in changes if change.effect.kind == "refused"]
-    to_confirm = [change for change in changes if change.effect.kind == "changes_result" and not allow_changed]
+    refused = [change for change in changes if change.effect is Effect.REFUSED]
+    to_confirm = [change for change in changes if change.effect is Effect.RESULT and not allow_changed]
     if not refused and not to_confirm:
         return None
 
@@ -96,13 +100,12 @@ def shared_settings(config: Config) -> dict[str, Any]:
 
 
 def _effect(key: str, new: Config) -> Effect:
-    """Return the effect of a key; a key that ends a cosine schedule has a special one."""
-    # The end of such a schedule decides every learning rate before it.
-    training = new.training
-    if training.schedule_clock == "minutes" and key in ("training.max_steps", "training.max_minutes"):
-        return Effect.CLOCK
-    if training.schedule_ends and key == "training.max_steps":
-        return Effect.COSINE
+    """Return the effect of a key; one that ends a schedule decides every learning rate before it."""
+    ends = {"training.max_steps"}
+    if new.training.schedule_clock == "minutes":
+        ends.add("training.max_minutes")
+    if new.training.schedule_ends and key in ends:
+        return Effect.RESULT
     # All items of a list have the effect of its section.
     without_indices = [part for part in key.split(".") if not part.isdigit()]
     return EFFECTS[".".join(without_indices)]
@@ -111,7 +114,7 @@ def _effect(key: str, new: Config) -> Effect:
 def batch_settings(config: Config) -> dict[str, Any]:
     """Return the settings that determine the batches of an epoch, for the same data, by dotted key."""
     values = flatten(settings(config))
-    return {key: value for key, value in values.items() if _effect(key, config) is Effect.BATCHES}
+    return {key: value for key, value in values.items() if _OF_BATCHES.fullmatch(key)}
 
 
 def flatten(value: Any, prefix: str = "") -> dict[str, Any]:

@@ -4,27 +4,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from translator.config.keys import Count, Effect, Rule, Section, Seed
+from translator.config.keys import Count, Effect, Section, Seed, rule
 from translator.core.hypothesis import SearchSettings
-
-
-def _lengths_are_ordered(search: "SearchConfig") -> bool:
-    """The smallest output length is not above the largest."""
-    return search.min_length_ratio <= search.max_length_ratio
 
 
 # A new key that changes translations also needs a prefix in evaluation/search_labels.py. Otherwise the results of two
 # settings would share a file name. tests/evaluation/test_search_labels.py lists the keys that a label leaves out.
-class SearchConfig(Section, effect=Effect.HARMLESS):
+class SearchConfig(Section, effect=Effect.FREE):
     """The search algorithm that chooses a translation from the model's probabilities."""
-
-    rules = (
-        Rule(
-            sentence="`min_length_ratio` must not exceed `max_length_ratio`",
-            keys=("min_length_ratio", "max_length_ratio"),
-            holds=_lengths_are_ordered,
-        ),
-    )
 
     method: Literal["greedy", "beam", "sampling"] = "beam"
     """Search: likeliest token at each step, beam, or random sampling; limits on length and repetition hold for all."""
@@ -34,19 +21,19 @@ class SearchConfig(Section, effect=Effect.HARMLESS):
     """Exponent alpha in `length_normalization`, for all methods' scores; 0: plain sums, which favour short output."""
     length_normalization: Literal["gnmt", "average"] = "gnmt"
     """Divisor (alpha: `length_penalty`): `gnmt` ((5 + length) / 6) ** alpha, `average` length ** alpha."""
-    max_length_ratio: Annotated[float, Field(gt=0, le=100), Effect.SCORED] = 2.0
+    max_length_ratio: Annotated[float, Field(gt=0, le=100)] = 2.0
     """Largest output length in tokens: this multiple of the source length, plus ten."""
-    min_length_ratio: Annotated[float, Field(ge=0, le=100), Effect.SCORED] = 0.0
+    min_length_ratio: Annotated[float, Field(ge=0, le=100)] = 0.0
     """Smallest output length in tokens: this multiple of the source length, rounded down."""
-    no_repeat_ngram: Annotated[int, Field(ge=0, le=100), Effect.SCORED] = 0
+    no_repeat_ngram: Annotated[int, Field(ge=0, le=100)] = 0
     """Forbid any sequence of N tokens from occurring twice in a hypothesis; 0: off."""
-    avoid_loops: Annotated[bool, Effect.SCORED] = True
+    avoid_loops: bool = True
     """Search again, without repeated tokens, where a translation repeats words more often than its source does."""
     split_sentences: bool = True
     """Translate each sentence of a text alone; validation never does, evaluation if asked on its command line."""
-    orthography: Annotated[bool, Effect.SCORED] = True
+    orthography: bool = True
     """Persian output: join affixes by ZWNJ (می روم, کتاب ها), and use a space before auxiliary verbs."""
-    correct_spelling: Annotated[bool, Effect.SCORED] = True
+    correct_spelling: bool = True
     """Replace an English word unseen in training by the frequent word that is one typo away; names and code stay."""
     temperature: Annotated[float, Field(ge=0.001, le=100)] = 1.0
     """With `method: sampling`: divisor of the logits; below 1, probable tokens become more probable."""
@@ -62,6 +49,11 @@ class SearchConfig(Section, effect=Effect.HARMLESS):
     """Precision of inference; `bf16` needs a GPU that supports it, `int8` the `ctranslate2` engine."""
     processes: Annotated[int, Field(ge=0, le=256)] = 0
     """Translating processes (CTranslate2: threads); 0: as many as are faster for the text (docs/search.md)."""
+
+    @rule("`min_length_ratio` must not exceed `max_length_ratio`")
+    def _lengths_are_ordered(self) -> bool:
+        """The smallest output length is not above the largest."""
+        return self.min_length_ratio <= self.max_length_ratio
 
     @property
     def settings(self) -> SearchSettings:

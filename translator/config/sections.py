@@ -3,7 +3,7 @@
 The sections `corpus`, `training` and `search` have files of their own.
 """
 
-from typing import TYPE_CHECKING, Annotated, Final, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from pydantic import Field
 
@@ -13,14 +13,13 @@ from translator.config.keys import (
     DEVICE_NAMES,
     Effect,
     Fraction,
-    ItemRule,
     PathText,
     Place,
     PositiveInt,
-    Rule,
     Section,
     Seed,
     matching,
+    rule,
 )
 from translator.config.search_section import SearchConfig
 from translator.config.training_section import TrainingConfig
@@ -33,51 +32,8 @@ MetricName = Literal["bleu", "bleu_intl", "chrf", "chrf++", "ter", "length_ratio
 MOST_COUNTED = 10_000  # pieces per side; counting needs 4 GB for this number
 
 
-def _has_no_bytes_with_characters(subword: "SubwordConfig") -> bool:
-    """A model with one piece per character has no pieces for bytes."""
-    return subword.model_type != "char" or not subword.byte_fallback
-
-
-def _has_room_for_bytes(subword: "SubwordConfig") -> bool:
-    """Bytes take 256 pieces and special tokens 4; text needs some too."""
-    return not subword.byte_fallback or subword.vocabulary_size > 260
-
-
-def _has_no_sampling_of_characters(subword: "SubwordConfig") -> bool:
-    """A text has only one division into characters, so there is nothing to sample."""
-    return subword.model_type != "char" or subword.sampling == 0
-
-
-def _folds_no_joint_case(subword: "SubwordConfig") -> bool:
-    """A joint model also writes the target, whose case must stay."""
-    return not subword.joint or subword.case != "fold"
-
-
-class SubwordConfig(Section, effect=Effect.PIECES):
+class SubwordConfig(Section, effect=Effect.REFUSED):
     """Subword models (SentencePiece)."""
-
-    rules = (
-        Rule(
-            sentence="`model_type: char` forbids `byte_fallback`",
-            keys=("model_type", "byte_fallback"),
-            holds=_has_no_bytes_with_characters,
-        ),
-        Rule(
-            sentence="`vocabulary_size` must exceed 260 with `byte_fallback`",
-            keys=("vocabulary_size", "byte_fallback"),
-            holds=_has_room_for_bytes,
-        ),
-        Rule(
-            sentence="`sampling` must be 0 with `model_type: char`",
-            keys=("sampling", "model_type"),
-            holds=_has_no_sampling_of_characters,
-        ),
-        Rule(
-            sentence="`case: fold` cannot be combined with `joint: true`",
-            keys=("case", "joint"),
-            holds=_folds_no_joint_case,
-        ),
-    )
 
     # --- which models ---
     models_from: Place | None = None
@@ -101,8 +57,28 @@ class SubwordConfig(Section, effect=Effect.PIECES):
     """Largest number of sentences, drawn at random, for each subword model; `joint` takes half from each language."""
     seed: Seed = 1
     """Seed for drawing the sentences of `max_training_sentences`."""
-    sampling: Annotated[Fraction, Effect.BATCHES] = 0.0
+    sampling: Annotated[Fraction, Effect.RESULT] = 0.0
     """Subword regularization of both sides: unigram alpha (try 0.2; less is stronger) or BPE dropout (0.1); 0: off."""
+
+    @rule("`model_type: char` forbids `byte_fallback`")
+    def _has_no_bytes_with_characters(self) -> bool:
+        """A model with one piece per character has no pieces for bytes."""
+        return self.model_type != "char" or not self.byte_fallback
+
+    @rule("`vocabulary_size` must exceed 260 with `byte_fallback`")
+    def _has_room_for_bytes(self) -> bool:
+        """Bytes take 256 pieces and special tokens 4; text needs some too."""
+        return not self.byte_fallback or self.vocabulary_size > 260
+
+    @rule("`sampling` must be 0 with `model_type: char`")
+    def _has_no_sampling_of_characters(self) -> bool:
+        """A text has only one division into characters, so there is nothing to sample."""
+        return self.model_type != "char" or self.sampling == 0
+
+    @rule("`case: fold` cannot be combined with `joint: true`")
+    def _folds_no_joint_case(self) -> bool:
+        """A joint model also writes the target, whose case must stay."""
+        return not self.joint or self.case != "fold"
 
     @property
     def folds_case(self) -> bool:
@@ -110,21 +86,8 @@ class SubwordConfig(Section, effect=Effect.PIECES):
         return not self.joint if self.case is None else self.case == "fold"
 
 
-def _has_at_least_one_row(batching: "BatchingConfig") -> bool:
-    """A batch has `tokens_per_batch` / `max_length` rows."""
-    return batching.tokens_per_batch >= batching.max_length
-
-
-class BatchingConfig(Section, effect=Effect.BATCHES):
+class BatchingConfig(Section, effect=Effect.RESULT):
     """How training pairs form batches: rows of several sentences, one after the other, on both sides."""
-
-    rules = (
-        Rule(
-            sentence="`tokens_per_batch` must be at least `max_length`",
-            keys=("tokens_per_batch", "max_length"),
-            holds=_has_at_least_one_row,
-        ),
-    )
 
     tokens_per_batch: PositiveInt = 4096
     """Positions of a batch on either side (all processes): rows times `max_length`; lower it if memory runs out."""
@@ -133,52 +96,14 @@ class BatchingConfig(Section, effect=Effect.BATCHES):
     temperature: Annotated[float, Field(ge=1.0, le=1000)] = 1.0
     """Temperature for balancing sources: each is sampled in proportion to weight × pairs ^ (1 / temperature)."""
 
-
-REMOVED_KEYS: Final = {
-    "batching.max_sentences": (
-        "this key was removed: every batch has the same shape, `tokens_per_batch` / `max_length` rows; delete the line"
-    ),
-}
-"""Keys of earlier versions, with a message for those who still set them."""
+    @rule("`tokens_per_batch` must be at least `max_length`")
+    def _has_at_least_one_row(self) -> bool:
+        """A batch has `tokens_per_batch` / `max_length` rows."""
+        return self.tokens_per_batch >= self.max_length
 
 
-def _heads_divide_the_width(model: "ModelConfig") -> bool:
-    """Every head has the same share of the model width."""
-    return model.d_model % model.heads == 0
-
-
-def _sinusoids_come_in_pairs(model: "ModelConfig") -> bool:
-    """Each frequency fills two positions of the embedding, with a sine and a cosine."""
-    return model.positions != "sinusoidal" or model.d_model % 2 == 0
-
-
-def _rotations_have_two_dimensions(model: "ModelConfig") -> bool:
-    """Rotary positions turn pairs of dimensions inside a head; `heads` that do not divide break another rule."""
-    if model.positions != "rotary" or not _heads_divide_the_width(model):
-        return True
-    return model.d_model // model.heads % 2 == 0
-
-
-class ModelConfig(Section, effect=Effect.NETWORK):
+class ModelConfig(Section, effect=Effect.REFUSED):
     """The encoder-decoder Transformer (Vaswani et al. 2017)."""
-
-    rules = (
-        Rule(
-            sentence="`heads` must divide `d_model`",
-            keys=("heads", "d_model"),
-            holds=_heads_divide_the_width,
-        ),
-        Rule(
-            sentence="`positions: sinusoidal` needs an even `d_model`",
-            keys=("positions", "d_model"),
-            holds=_sinusoids_come_in_pairs,
-        ),
-        Rule(
-            sentence="`positions: rotary` needs an even `d_model / heads`",
-            keys=("positions", "d_model", "heads"),
-            holds=_rotations_have_two_dimensions,
-        ),
-    )
 
     # --- size ---
     d_model: Annotated[int, Field(ge=1, le=65_536)] = 512
@@ -192,11 +117,11 @@ class ModelConfig(Section, effect=Effect.NETWORK):
     feed_forward: Annotated[int, Field(ge=1, le=1_000_000)] = 2048
     """Inner width of the feed-forward sublayer."""
     # --- regularization: takes no part in the shapes, so a run may change it ---
-    dropout: Annotated[Fraction, Effect.UPDATES] = 0.1
+    dropout: Annotated[Fraction, Effect.RESULT] = 0.1
     """Dropout after each sublayer and after the embedding (Vaswani et al. 2017 §5.4)."""
-    attention_dropout: Annotated[Fraction, Effect.UPDATES] = 0.0
+    attention_dropout: Annotated[Fraction, Effect.RESULT] = 0.0
     """Dropout on the attention weights."""
-    feed_forward_dropout: Annotated[Fraction, Effect.UPDATES] = 0.0
+    feed_forward_dropout: Annotated[Fraction, Effect.RESULT] = 0.0
     """Dropout after the activation of the feed-forward sublayer."""
     # --- structure ---
     norm: Literal["pre", "post"] = "pre"
@@ -210,6 +135,23 @@ class ModelConfig(Section, effect=Effect.NETWORK):
     tied_embeddings: Literal["none", "target", "all"] = "target"
     """Tied weights: `none`; `target`: target embedding and head; `all`: source embedding too (`subword.joint`)."""
 
+    @rule("`heads` must divide `d_model`")
+    def _heads_divide_the_width(self) -> bool:
+        """Every head has the same share of the model width."""
+        return self.d_model % self.heads == 0
+
+    @rule("`positions: sinusoidal` needs an even `d_model`")
+    def _sinusoids_come_in_pairs(self) -> bool:
+        """Each frequency fills two positions of the embedding, with a sine and a cosine."""
+        return self.positions != "sinusoidal" or self.d_model % 2 == 0
+
+    @rule("`positions: rotary` needs an even `d_model / heads`")
+    def _rotations_have_two_dimensions(self) -> bool:
+        """Rotary positions turn pairs of dimensions inside a head; `heads` that do not divide break another rule."""
+        if self.positions != "rotary" or not self._heads_divide_the_width():
+            return True
+        return self.d_model // self.heads % 2 == 0
+
     @property
     def settings(self) -> "NetworkSettings":
         """The settings of the core's network."""
@@ -218,11 +160,11 @@ class ModelConfig(Section, effect=Effect.NETWORK):
         return NetworkSettings(**dict(self))
 
 
-class EvaluationConfig(Section, effect=Effect.HARMLESS):
+class EvaluationConfig(Section, effect=Effect.FREE):
     """Evaluation on held-out text."""
 
     # --- text and metrics ---
-    test_sets: Annotated[tuple[TestSetConfig, ...], Field(strict=False), Effect.TEXT] = ()
+    test_sets: Annotated[tuple[TestSetConfig, ...], Field(strict=False), Effect.REFUSED] = ()
     """Additional test sets beside the test split; their text is removed from training and validation text."""
     metrics: Annotated[tuple[MetricName, ...], Field(strict=False, min_length=1)] = get_args(MetricName)
     """Metrics to compute; BLEU 13a on raw text is always added. A metric whose model is missing is skipped."""
@@ -242,112 +184,21 @@ class EvaluationConfig(Section, effect=Effect.HARMLESS):
         return tuple(SourceConfig(**test_set.model_dump(), use="test") for test_set in self.test_sets)
 
 
-class RunConfig(Section, effect=Effect.HARMLESS):
+class RunConfig(Section, effect=Effect.FREE):
     """Folder, seed and hardware of a run."""
 
     directory: PathText
     """Run folder, relative to the current folder; prepared data is in `corpus.prepared_directory` instead."""
-    seed: Annotated[Seed, Effect.BATCHES] = 1
+    seed: Annotated[Seed, Effect.RESULT] = 1
     """Random seed of initialisation, dropout, batch order, augmentation and subword sampling."""
-    device: Annotated[str, matching(DEVICE, DEVICE_NAMES), Effect.MACHINE] = "auto"
+    device: Annotated[str, matching(DEVICE, DEVICE_NAMES)] = "auto"
     """`cpu`, `mps` (Apple's GPU), `cuda:N` (one GPU), `cuda` (all GPUs in training); `auto`: a GPU if there is one."""
-    threads: Annotated[int, Field(ge=0, le=1024), Effect.MACHINE] = 0
+    threads: Annotated[int, Field(ge=0, le=1024)] = 0
     """CPU threads (0: all cores), in training divided among processes; preparation has `corpus.workers`."""
-
-
-def _tied_languages_share_pieces(config: "Config") -> bool:
-    """One embedding for both languages needs one vocabulary."""
-    return config.model.tied_embeddings != "all" or config.subword.joint
-
-
-def _counts_are_possible(config: "Config") -> bool:
-    """Counting needs separate embeddings for the two languages, and memory for each pair of pieces."""
-    if config.training.initialization == "random":
-        return True
-    return config.subword.vocabulary_size <= MOST_COUNTED and config.model.tied_embeddings != "all"
-
-
-def _copies_have_placeholders(config: "Config") -> bool:
-    """Placeholders are learned from copied words, and copied words are placeholders."""
-    return (config.subword.placeholders > 0) == (config.training.augmentation.copies > 0)
-
-
-def _changed_case_is_visible(config: "Config") -> bool:
-    """A model that folds case does not see a change of it."""
-    return config.training.augmentation.case == 0 or not config.subword.folds_case
-
-
-def _english_is_changed_only_as_source(config: "Config") -> bool:
-    """Noise in the input is fine; noise in the reference would be learned."""
-    augmentation = config.training.augmentation
-    changes = (augmentation.typos, augmentation.final_punctuation, augmentation.case, config.evaluation.robustness)
-    return config.corpus.direction == "en-fa" or not any(changes)
-
-
-def _rows_fit_the_model(config: "Config") -> bool:
-    """A sentence may be as long as a row, and the model must have a position for each of its tokens."""
-    return config.batching.max_length <= config.model.max_positions
-
-
-def _test_sets_without_a_name_of_their_own(config: "Config") -> list[str]:
-    """Return the key of each name of a test set that a source or an earlier test set has."""
-    taken_names = {source.name for source in config.corpus.sources}
-    keys = []
-    for number, test_set in enumerate(config.evaluation.test_sets):
-        if test_set.name in taken_names:
-            keys.append(f"evaluation.test_sets.{number}.name")
-        taken_names.add(test_set.name)
-    return keys
 
 
 class Config(Section):
     """A whole recipe."""
-
-    rules = (
-        Rule(
-            sentence="`model.tied_embeddings: all` needs `subword.joint: true`",
-            keys=("model.tied_embeddings", "subword.joint"),
-            holds=_tied_languages_share_pieces,
-        ),
-        Rule(
-            sentence="`training.initialization: counts` cannot be combined with `model.tied_embeddings: all`, and "
-            f"needs a `subword.vocabulary_size` of at most {MOST_COUNTED:,}",
-            keys=("training.initialization", "model.tied_embeddings", "subword.vocabulary_size"),
-            holds=_counts_are_possible,
-        ),
-        Rule(
-            sentence="`subword.placeholders` and `training.augmentation.copies` must both be 0 or both be above 0",
-            keys=("subword.placeholders", "training.augmentation.copies"),
-            holds=_copies_have_placeholders,
-        ),
-        Rule(
-            sentence="`training.augmentation.case` needs `subword.case: keep`",
-            keys=("training.augmentation.case", "subword.case"),
-            holds=_changed_case_is_visible,
-        ),
-        Rule(
-            sentence="`corpus.direction: fa-en` cannot be combined with changes to English: "
-            "`training.augmentation.typos`, `training.augmentation.final_punctuation`, "
-            "`training.augmentation.case` and `evaluation.robustness`",
-            keys=(
-                "corpus.direction",
-                "training.augmentation.typos",
-                "training.augmentation.final_punctuation",
-                "training.augmentation.case",
-                "evaluation.robustness",
-            ),
-            holds=_english_is_changed_only_as_source,
-        ),
-        Rule(
-            sentence="`batching.max_length` must not exceed `model.max_positions`",
-            keys=("batching.max_length", "model.max_positions"),
-            holds=_rows_fit_the_model,
-        ),
-        ItemRule(
-            sentence="`name` of a test set is already used by a source or an earlier test set; choose another",
-            violations=_test_sets_without_a_name_of_their_own,
-        ),
-    )
 
     run: RunConfig
     corpus: CorpusConfig
@@ -357,3 +208,55 @@ class Config(Section):
     training: TrainingConfig = TrainingConfig()
     search: SearchConfig = SearchConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
+
+    @rule("`model.tied_embeddings: all` needs `subword.joint: true`")
+    def _tied_languages_share_pieces(self) -> bool:
+        """One embedding for both languages needs one vocabulary."""
+        return self.model.tied_embeddings != "all" or self.subword.joint
+
+    @rule(
+        "`training.initialization: counts` cannot be combined with `model.tied_embeddings: all`, and "
+        f"needs a `subword.vocabulary_size` of at most {MOST_COUNTED:,}"
+    )
+    def _counts_are_possible(self) -> bool:
+        """Counting needs separate embeddings for the two languages, and memory for each pair of pieces."""
+        if self.training.initialization == "random":
+            return True
+        return self.subword.vocabulary_size <= MOST_COUNTED and self.model.tied_embeddings != "all"
+
+    @rule("`subword.placeholders` and `training.augmentation.copies` must both be 0 or both be above 0")
+    def _copies_have_placeholders(self) -> bool:
+        """Placeholders are learned from copied words, and copied words are placeholders."""
+        return (self.subword.placeholders > 0) == (self.training.augmentation.copies > 0)
+
+    @rule("`training.augmentation.case` needs `subword.case: keep`")
+    def _changed_case_is_visible(self) -> bool:
+        """A model that folds case does not see a change of it."""
+        return self.training.augmentation.case == 0 or not self.subword.folds_case
+
+    @rule(
+        "`corpus.direction: fa-en` cannot be combined with changes to English: "
+        "`training.augmentation.typos`, `training.augmentation.final_punctuation`, "
+        "`training.augmentation.case` and `evaluation.robustness`"
+    )
+    def _english_is_changed_only_as_source(self) -> bool:
+        """Noise in the input is fine; noise in the reference would be learned."""
+        augmentation = self.training.augmentation
+        changes = (augmentation.typos, augmentation.final_punctuation, augmentation.case, self.evaluation.robustness)
+        return self.corpus.direction == "en-fa" or not any(changes)
+
+    @rule("`batching.max_length` must not exceed `model.max_positions`")
+    def _rows_fit_the_model(self) -> bool:
+        """A sentence may be as long as a row, and the model must have a position for each of its tokens."""
+        return self.batching.max_length <= self.model.max_positions
+
+    @rule("`name` of a test set is already used by a source or an earlier test set; choose another")
+    def _test_sets_without_a_name_of_their_own(self) -> list[str]:
+        """Return the key of each name of a test set that a source or an earlier test set has."""
+        taken_names = {source.name for source in self.corpus.sources}
+        keys = []
+        for number, test_set in enumerate(self.evaluation.test_sets):
+            if test_set.name in taken_names:
+                keys.append(f"evaluation.test_sets.{number}.name")
+            taken_names.add(test_set.name)
+        return keys

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from translator.config.keys import Count, Effect, Fraction, Place, PositiveInt, Rule, Section, Share
+from translator.config.keys import Count, Effect, Fraction, Place, PositiveInt, Section, Share, rule
 from translator.core.loop import Intervals, Limits, Progress, stopping
 
 if TYPE_CHECKING:  # they import torch
     from translator.core.optimizer import OptimizerSettings, ScheduleSettings
 
 
-class AugmentationConfig(Section, effect=Effect.BATCHES):
+class AugmentationConfig(Section, effect=Effect.RESULT):
     """Data augmentation: shares of the training pairs to change, drawn again in each epoch."""
 
     typos: Share = 0.0
@@ -26,52 +26,27 @@ class AugmentationConfig(Section, effect=Effect.BATCHES):
     """Share of pairs where `subword.placeholders` replace 1-2 Latin words of both sides, or are added if none."""
 
 
-def _clock_has_an_end(training: "TrainingConfig") -> bool:
-    """A schedule by time decays until the time limit."""
-    if training.schedule_clock == "steps":
-        return True
-    return training.schedule_ends and training.max_minutes is not None
-
-
-def _root_has_a_warm_up(training: "TrainingConfig") -> bool:
-    """The inverse square root is scaled by the length of the warm-up."""
-    return training.schedule != "inverse_sqrt" or training.warmup_steps > 0
-
-
-class TrainingConfig(Section, effect=Effect.UPDATES):
+class TrainingConfig(Section, effect=Effect.RESULT):
     """Optimisation, validation and checkpoints."""
 
-    rules = (
-        Rule(
-            sentence="`schedule_clock: minutes` needs `schedule: cosine` and `max_minutes`",
-            keys=("schedule_clock", "schedule", "max_minutes"),
-            holds=_clock_has_an_end,
-        ),
-        Rule(
-            sentence="`schedule: inverse_sqrt` needs `warmup_steps` above 0",
-            keys=("schedule", "warmup_steps"),
-            holds=_root_has_a_warm_up,
-        ),
-    )
-
     # --- length of training, and size of an update ---
-    max_steps: Annotated[PositiveInt, Effect.HARMLESS] = 100_000
+    max_steps: Annotated[PositiveInt, Effect.FREE] = 100_000
     """Optimizer updates after which training ends, if no other limit ends it first; `cosine` decays until here."""
-    max_minutes: Annotated[Annotated[float, Field(gt=0, le=10_000_000)] | None, Effect.HARMLESS] = None
+    max_minutes: Annotated[Annotated[float, Field(gt=0, le=10_000_000)] | None, Effect.FREE] = None
     """Stop after this many minutes of training, summed over all restarts of the run; `null`: no limit."""
     accumulation_steps: Annotated[int, Field(ge=1, le=10_000)] = 1
     """Gradient accumulation: batches per update over all processes, which split the rows."""
-    processes: Annotated[Literal["auto"] | Annotated[int, Field(ge=1, le=64)], Effect.PROCESSES] = "auto"
+    processes: Annotated[Literal["auto"] | Annotated[int, Field(ge=1, le=64)], Effect.FREE] = "auto"
     """Data-parallel processes on this machine, which divide each update; `auto`: one per GPU, or one on a CPU."""
     gradient_exchange: Literal["float32", "bf16"] = "float32"
     """Format in which processes send each other gradients; `bf16` halves the bytes for a slow link, and rounds them."""
     # --- the first weights ---
-    initialization: Annotated[Literal["random", "counts"], Effect.START] = "random"
+    initialization: Annotated[Literal["random", "counts"], Effect.FREE] = "random"
     """Initial weights; `counts`: from word neighbours and word translations counted in the training text."""
-    initialize_from: Annotated[Place | None, Effect.START] = None
+    initialize_from: Annotated[Place | None, Effect.FREE] = None
     """Run folder (its best checkpoint) or checkpoint folder; weights that fit initialize a new run; `null`: none."""
     # --- optimizer and learning rate ---
-    optimizer: Annotated[Literal["adamw", "muon"], Effect.MOMENTS] = "adamw"
+    optimizer: Annotated[Literal["adamw", "muon"], Effect.REFUSED] = "adamw"
     """`muon`: Muon for matrices of layers, AdamW for the rest, same `learning_rate`; updates gain more, take longer."""
     learning_rate: Annotated[float, Field(gt=0, le=100)] = 7e-4
     """Peak learning rate, reached at the end of the warm-up."""
@@ -98,9 +73,9 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     # --- stability ---
     gradient_clip: Annotated[float, Field(gt=0, le=1_000_000_000)] | None = 1.0
     """Clip the L2 norm of the gradient of all weights to this value; `null`: no clipping."""
-    max_skipped_updates: Annotated[PositiveInt, Effect.HARMLESS] = 10
+    max_skipped_updates: Annotated[PositiveInt, Effect.FREE] = 10
     """Stop after this many consecutive updates skipped for a non-finite loss or gradient (`fp16` overflow counts)."""
-    ema_decay: Annotated[Annotated[float, Field(gt=0, lt=1)] | None, Effect.AVERAGE] = None
+    ema_decay: Annotated[float, Field(gt=0, lt=1)] | None = None
     """Decay of an exponential moving average of the weights for validation and export, such as 0.999; `null`: off."""
     # --- speed: arithmetic and compiling ---
     precision: Literal["auto", "float32", "bf16", "fp16"] = "auto"
@@ -108,22 +83,34 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     compile: Literal["auto", "never", "always"] = "auto"
     """`torch.compile`: `always`; `auto`: on a CUDA GPU, if `max_steps` >= 2,000; `never`: also no CUDA graph."""
     # --- validation and checkpoints ---
-    log_every: Annotated[PositiveInt, Effect.HARMLESS] = 50
+    log_every: Annotated[PositiveInt, Effect.FREE] = 50
     """Write training metrics to TensorBoard every N updates, and at each checkpoint and validation."""
-    validate_every: Annotated[PositiveInt, Effect.HARMLESS] = 1000
+    validate_every: Annotated[PositiveInt, Effect.FREE] = 1000
     """Validate every N updates, and at the end."""
-    validation_sentences: Annotated[PositiveInt, Effect.SCORED] = 500
+    validation_sentences: Annotated[PositiveInt, Effect.FREE] = 500
     """Number of sentences to translate and score at each validation; the loss uses all within `max_length`."""
-    checkpoint_every: Annotated[PositiveInt, Effect.HARMLESS] = 1000
+    checkpoint_every: Annotated[PositiveInt, Effect.FREE] = 1000
     """Save a checkpoint every N updates; every validation also saves one."""
-    keep_checkpoints: Annotated[PositiveInt, Effect.HARMLESS] = 3
+    keep_checkpoints: Annotated[PositiveInt, Effect.FREE] = 3
     """Number of newest checkpoints to keep, besides the `keep_best` best ones; older ones are deleted."""
-    keep_best: Annotated[PositiveInt, Effect.HARMLESS] = 1
+    keep_best: Annotated[PositiveInt, Effect.FREE] = 1
     """Number of best checkpoints, ranked by `best_metric`, to keep besides the newest `keep_checkpoints`."""
-    best_metric: Annotated[Literal["loss", "bleu", "chrf"], Effect.BEST] = "chrf"
+    best_metric: Annotated[Literal["loss", "bleu", "chrf"], Effect.REFUSED] = "chrf"
     """Validation score that selects the best checkpoint."""
-    early_stopping: Annotated[PositiveInt | None, Effect.HARMLESS] = None
+    early_stopping: Annotated[PositiveInt | None, Effect.FREE] = None
     """Stop after this many consecutive validations without a better `best_metric`; `null`: never."""
+
+    @rule("`schedule_clock: minutes` needs `schedule: cosine` and `max_minutes`")
+    def _clock_has_an_end(self) -> bool:
+        """A schedule by time decays until the time limit."""
+        if self.schedule_clock == "steps":
+            return True
+        return self.schedule_ends and self.max_minutes is not None
+
+    @rule("`schedule: inverse_sqrt` needs `warmup_steps` above 0")
+    def _root_has_a_warm_up(self) -> bool:
+        """The inverse square root is scaled by the length of the warm-up."""
+        return self.schedule != "inverse_sqrt" or self.warmup_steps > 0
 
     @property
     def schedule_ends(self) -> bool:

@@ -2,7 +2,6 @@
 
 import contextlib
 import filecmp
-import hashlib
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -13,26 +12,15 @@ from typing import Any, Final, Literal
 from pydantic import TypeAdapter
 
 from translator.config import Config, load_config, parse_config, resolved_yaml
+from translator.config.keys import Effect
 from translator.config.resuming import NO_CHANGES, Changes, compare_settings, refusal
-from translator.config.sections import REMOVED_KEYS
-from translator.errors import ConfigError, OtherVersionError, RunError
+from translator.errors import ConfigError, RunError
 from translator.run import provenance
 from translator.run.files import LOCK_FILE, new_folder, storage_errors, write_json, write_text
-from translator.run.logging import LOGGER
 from translator.run.records import RecordError, read_record
 
 _SESSIONS: Final = TypeAdapter(dict[Literal["sessions"], list[dict[str, Any]]])  # run.json
 MARK: Final = "# The settings of this run, as resolved by translator."  # first line of config.yaml in every run
-_PICKLES: Final = (".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle", ".joblib")
-"""Suffixes of pickled weights, which can run any code when they are loaded."""
-_EXPORT_INDEX: Final = "export.json"  # lies in an export, which looks like a run
-_RECOGNISED: Final = (
-    ({_EXPORT_INDEX, "source.spm"}, "an export for Hugging Face, which `transformers` loads (see its README.md)"),
-    ({_EXPORT_INDEX}, "a damaged export; copy it again, or export the run again"),
-    ({"config.json"}, "a model of another program, such as Hugging Face or CTranslate2"),
-)
-"""Typical files of folders that are not runs, and a description of each kind."""
-_EVALUATION_SUFFIXES: Final = (".json", ".jsonl", ".html", ".txt")
 
 
 @dataclass(unsafe_hash=True)
@@ -66,23 +54,19 @@ class RunFolder:
         return False
 
     def owns(self, file: Path) -> bool:
-        """Return whether `file`, a path below this folder, is one that only this program writes."""
-        # In the folder itself, only files with these names are ours; an export is ours as a whole.
-        first, *inside = file.relative_to(self.path).parts
-        if not inside:
-            is_of_export = (self.path / _EXPORT_INDEX).is_file() and file.exists()
-            return is_of_export or first in (self.config_file.name, self.info_file.name, self.log_file.name, LOCK_FILE)
-        # People put notes and tables of their own beside the scores.
-        if first == self.evaluation_folder.name:
-            return file.exists() and file.suffix in _EVALUATION_SUFFIXES
-        own_folders = (
-            self.subword_folder,
-            self.preparation_folder,
-            self.held_out_folder,
-            self.checkpoints_folder,
-            self.tensorboard_folder,
+        """Return whether `file`, a path below this folder, is where only this program writes."""
+        return file.relative_to(self.path).parts[0] in (
+            self.config_file.name,
+            self.info_file.name,
+            self.log_file.name,
+            LOCK_FILE,
+            self.subword_folder.name,
+            self.preparation_folder.name,
+            self.held_out_folder.name,
+            self.checkpoints_folder.name,
+            self.tensorboard_folder.name,
+            self.evaluation_folder.name,
         )
-        return first in [folder.name for folder in own_folders]
 
     @classmethod
     def open(cls, path: Path | str) -> "RunFolder":
@@ -104,7 +88,7 @@ class RunFolder:
         text = self.config_file.read_text(encoding="utf-8-sig")
         # The file itself is valid, so a mistake is in an override.
         changed_config = parse_config(text, f"the changed configuration of {self.path}", overrides)
-        refused = [change for change in compare_settings(config, changed_config) if change.effect.kind != "harmless"]
+        refused = [change for change in compare_settings(config, changed_config) if change.effect is not Effect.FREE]
         if refused:
             rows = "\n".join(f"  {change}" for change in refused)
             raise ConfigError(f"a trained run cannot take these settings (saved → given):\n{rows}")
@@ -115,28 +99,17 @@ class RunFolder:
         try:
             return load_config(self.config_file)
         except ConfigError as error:
-            if any(message in str(error) for message in REMOVED_KEYS.values()):
-                raise OtherVersionError(
-                    f"{self.path} was trained by an earlier version of translator, whose batches were made otherwise; "
-                    "use the version that wrote it (see run.json), or train again into another folder "
-                    "(run.directory=runs/OTHER)"
-                ) from error
-            if error.newer:
-                raise OtherVersionError(
-                    f"{self.config_file} was made by a newer version of translator, or changed by hand; use the "
-                    f"version that wrote it (see run.json), or correct it. {error}"
-                ) from error
-            advice = f"restore it from a copy, or delete {self.path} and train again"
-            raise RunError(f"the configuration in the run folder is damaged; {advice}. {error}") from error
+            raise RunError(
+                f"the configuration in the run folder is damaged, or of another version of translator; restore it from "
+                f"a copy, use the version that wrote it (see run.json), or train again into another folder. {error}"
+            ) from error
 
     def check(self, config: Config, allow_changed: bool = False) -> Changes:
         """Return the changed settings, if a run with the settings `config` can start or continue here.
 
         Before the first checkpoint of a run all settings may change, without a report. `allow_changed` accepts changes
-        that affect the result. Raises `RunError` with the old and new values of refused settings, `ConfigError` if the
-        settings could not be read again.
+        that affect the result. Raises `RunError` with the old and new values of refused settings.
         """
-        _check_readable(config)
         with storage_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=self.path).close()  # fail before the preparation, not after it
@@ -172,25 +145,10 @@ class RunFolder:
 
     def note_session(self, environment: dict[str, Any], changes: Changes = NO_CHANGES) -> None:
         """Add the environment and the changed settings of a training session to run.json."""
-        self._set_unreadable_info_aside()
         # A run that was resumed with other settings says so for ever.
         changed_settings = {change.key: {"old": change.old, "new": change.new} for change in changes}
         session = environment | ({"changed": changed_settings} if changed_settings else {})
         write_json(self.info_file, {"sessions": [*self.sessions(), session]})
-
-    def _set_unreadable_info_aside(self) -> None:
-        """Rename a run.json that cannot be read, with a warning: a new one would replace all that it says."""
-        try:
-            content = self.info_file.read_bytes()
-            read_record(_SESSIONS, content)
-        except FileNotFoundError:
-            return
-        except RecordError as error:
-            digest = hashlib.sha256(content).hexdigest()[:8]
-            aside = self.info_file.with_name(f"run.unreadable-{digest}.json")
-            with storage_errors(aside):
-                self.info_file.rename(aside)
-            LOGGER.warning(error.about(self.info_file, f"it is kept as {aside.name}, and a new one begins"))
 
     def sessions(self) -> list[dict[str, Any]]:
         """Return the entries of run.json; empty if it is missing or unreadable."""
@@ -206,7 +164,7 @@ class RunFolder:
 
 
 def run_that_wrote(file: Path) -> RunFolder | None:
-    """Return the run, or the export, to whose own files `file`, an absolute path, belongs; None for any other file."""
+    """Return the run, or the export, to which `file`, an absolute path, belongs; None for any other file."""
     # Runs are not nested, so the first one upwards is the one.
     for folder in file.parents:
         run = RunFolder(folder)
@@ -215,37 +173,11 @@ def run_that_wrote(file: Path) -> RunFolder | None:
     return None
 
 
-def _check_readable(config: Config) -> None:
-    """Raise ConfigError if config.yaml, with absolute paths, could not be read: the run could never be opened."""
-    try:
-        text = resolved_yaml(config, absolute=True)
-        text.encode("utf-8")
-        parse_config(text, "config.yaml of this run")
-    except (ConfigError, UnicodeEncodeError) as error:
-        raise ConfigError(
-            f"this run could not be opened again: the path of the current folder, {str(Path.cwd())!r}, or of another "
-            "that the settings name has a character like a line break or a tab; rename that folder, or start from "
-            f"another one. {error}"
-        ) from error
-
-
-def _why_no_run(place: Path) -> str:
-    """Return a message that says what `place` is and what to give instead; opens no file of it."""
-    advice = "give a run folder of translator"
-    names = [place.name] if place.is_file() else [entry.name for entry in place.glob("*")]
-
-    # 1. Models of other programs.
-    for typical_files, description in _RECOGNISED:
-        if typical_files.issubset(names):
-            return f"{place} is not a run, but {description}; {advice}"
-    pickles = sorted(name for name in names if Path(name).suffix.lower() in _PICKLES)
-    if pickles:
-        return f"{place} is not a run; pickles like {pickles[0]} are never loaded, since they can run code; {advice}"
-
-    # 2. Anything else: say what lies beside it.
-    if place.is_file():
-        return f"{place} is a single file; {advice}"
-    runs = sorted(str(file.parent) for file in place.parent.glob("*/config.yaml") if file.is_file())
+def _why_no_run(path: Path) -> str:
+    """Return a message that says what is at `path`, and what to give instead."""
+    if path.is_file():
+        return f"{path} is a single file; give a run folder of translator"
+    runs = sorted(str(file.parent) for file in path.parent.glob("*/config.yaml") if file.is_file())
     hint = f"runs there: {', '.join(runs)}" if runs else "train one first: make train"
-    reason = "it has no config.yaml" if place.is_dir() else "the folder does not exist"
-    return f"no run at {place} ({reason}); {hint}"
+    reason = "it has no config.yaml" if path.is_dir() else "the folder does not exist"
+    return f"no run at {path} ({reason}); {hint}"

@@ -111,59 +111,47 @@ def stage(name: str) -> Iterator[None]:
 
 
 class _Bar(tqdm):  # type: ignore[type-arg]  # it is generic for type checkers only
-    """A progress bar on a terminal; elsewhere plain lines without control codes."""
+    """A progress bar whose time left is also limited by `end`, and which an error removes."""
 
-    def __init__(self, *arguments: Any, in_lines: bool, **settings: Any) -> None:
-        self.end = math.inf  # time limit of the work, on the monotonic clock
-        self._printed = time.monotonic()
-        self._in_lines = in_lines
-        super().__init__(*arguments, **settings)
+    end = math.inf  # time limit of the work, on the monotonic clock
+    lines: "_Lines | None" = None  # where there is no terminal
 
     @property
     def format_dict(self) -> dict[str, Any]:
         """The fields of the bar; `left` is the time until `total` is reached or until `end`, whichever is first."""
         fields = dict(super().format_dict)
-        if self.disable:
-            return fields
-        # Training ends at its last update or at its time limit, whichever is first.
         remaining_seconds = self.end - time.monotonic()
         if self.total and self.n > self.initial:
             seconds_per_item = fields["elapsed"] / (self.n - self.initial)
             remaining_seconds = min(remaining_seconds, (self.total - self.n) * seconds_per_item)
         is_known = math.isfinite(remaining_seconds)
-        fields["left"] = self.format_interval(max(0, remaining_seconds)) if is_known else "?"
-        shape = "{desc}: {n_fmt}/{total_fmt} {unit}" if self._in_lines else "{l_bar}{bar}| {n_fmt}/{total_fmt}"
-        return fields | {"bar_format": shape + " [{elapsed}<{left}, {rate_fmt}{postfix}]"}
-
-    def display(self, msg: str | None = None, pos: int | None = None) -> Any:
-        """Draw the bar, or write a line if the last one is at least 10 seconds old; return whether a bar is drawn."""
-        if not self._in_lines:
-            # tqdm returns the cursor to the start of the line only if this is true.
-            return super().display(msg, pos)
-        if time.monotonic() - self._printed >= SECONDS_BETWEEN_LINES:
-            self._print()
-        return False
-
-    def clear(self, nolock: bool = False) -> None:
-        """Remove the bar from the terminal; lines stay."""
-        if not self._in_lines:
-            super().clear(nolock)
+        return fields | {"left": self.format_interval(max(0, remaining_seconds)) if is_known else "?"}
 
     def close(self) -> None:
-        """Leave the bar or write a last line, unless an error or a signal ends the work."""
-        # After an error, a half-full bar above the message would only confuse.
+        """Leave the finished bar; after an error, a half-full one above the message would only confuse."""
         self.leave = sys.exc_info()[0] is None
-        if self._in_lines and not self.disable:
-            if self.leave:
-                self._print()
-            self.disable = True
-            self._decr_instances(self)  # type: ignore[attr-defined]  # the stub leaves it out
+        if not self.disable and isinstance(self.lines, _Lines):
+            self.lines.due = 0.0 if self.leave else math.inf
         super().close()
 
-    def _print(self) -> None:
-        self._printed = time.monotonic()
-        with contextlib.suppress(OSError):  # as in `print_error`
-            print(printable(str(self)), file=self.fp, flush=True)
+
+class _Lines:
+    """A file for a bar where there is no terminal: of what the bar draws, a line every 10 seconds and the last one."""
+
+    def __init__(self) -> None:
+        self.due = time.monotonic() + SECONDS_BETWEEN_LINES  # when the next line is printed
+
+    def write(self, text: str) -> None:
+        """Print a drawing of the bar as a line, without the codes that move the cursor, if one is due."""
+        line = text.strip()
+        now = time.monotonic()
+        if line and now >= self.due:
+            self.due = now + SECONDS_BETWEEN_LINES
+            with contextlib.suppress(OSError):  # as in `print_error`
+                sys.stderr.write(f"{printable(line)}\n")
+
+    def flush(self) -> None:
+        """Do nothing: the system shows what standard error gets at once."""
 
 
 def progress_bar(
@@ -185,20 +173,24 @@ def progress_bar(
         unit: what an item is.
         silent: show nothing.
     """
+    count = "{n_fmt}/{total_fmt}"
+    times = "[{elapsed}<{left}, {rate_fmt}{postfix}]"
     # In a file or a pipe, a bar that is drawn again and again would be thousands of lines.
-    is_terminal = sys.stderr.isatty()
-    return _Bar(
+    lines = None if sys.stderr.isatty() else _Lines()
+    bar: _Bar = _Bar(
         items,
-        in_lines=not is_terminal,
-        file=sys.stderr,
+        file=lines or sys.stderr,
         desc=description,
         total=total,
         initial=initial,
         unit=unit,
         disable=silent,
-        dynamic_ncols=is_terminal,
-        mininterval=0.2 if is_terminal else 1.0,
+        dynamic_ncols=lines is None,
+        mininterval=1.0 if lines else 0.2,
+        bar_format=f"{{desc}}: {count} {{unit}} {times}" if lines else f"{{l_bar}}{{bar}}| {count} {times}",
     )
+    bar.lines = lines
+    return bar
 
 
 def end_within(bar: "tqdm[Any]", seconds: float) -> None:

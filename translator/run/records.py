@@ -1,13 +1,12 @@
 """JSON that translator wrote and reads back: every value is checked as strictly as a recipe's."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from translator.config.keys import show_value
-from translator.config.mistakes import UNKNOWN_KEY, may_be_newer
 from translator.run.files import sha256_of_json
 
 STRICT: Final = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
@@ -15,6 +14,9 @@ STRICT: Final = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_n
 _SHOWN: Final = 3  # mistakes in a message
 _CHECKSUM: Final = "own_sha256"
 _VERSIONS: Final = ("format", "version")  # keys whose number grows with the format of a file
+
+_UNKNOWN_KEY: Final = ("extra_forbidden", "unexpected_keyword_argument")
+"""Names that pydantic gives to an unknown key: of a model, and of a dataclass."""
 
 Record = TypeVar("Record")
 WholeNumber = Annotated[int, Field(ge=0, lt=2**63)]
@@ -47,7 +49,7 @@ def read_record(kind: TypeAdapter[Record], content: str | bytes) -> Record:
         reasons.append(f"{key}: {_reason(detail)}" if key else _reason(detail))
     if len(details) > _SHOWN:
         reasons.append(f"and {len(details) - _SHOWN:,} more")
-    raise RecordError("; ".join(reasons), newer=may_be_newer(details) or any(map(_is_later_format, details)))
+    raise RecordError("; ".join(reasons), newer=_may_be_newer(details) or any(map(_is_later_format, details)))
 
 
 def read_whole_record(kind: TypeAdapter[Record], content: str | bytes, optional: Collection[str] = ()) -> Record:
@@ -108,7 +110,7 @@ def _missing_keys(values: Any, whole: Any) -> list[str]:
 def _reason(detail: Mapping[str, Any]) -> str:
     kind = detail["type"]
     value = detail["input"]
-    if kind in UNKNOWN_KEY:
+    if kind in _UNKNOWN_KEY:
         return "unknown key"
     if kind in ("json_invalid", "missing") or isinstance(value, list | dict):
         return str(detail["msg"])
@@ -117,3 +119,17 @@ def _reason(detail: Mapping[str, Any]) -> str:
 
 def _is_later_format(detail: Mapping[str, Any]) -> bool:
     return detail["type"] == "less_than_equal" and detail["loc"][-1] in _VERSIONS
+
+
+def _may_be_newer(details: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether the mistakes that pydantic found look like keys or choices that a newer version has added.
+
+    Where a required key is missing, another kind of file is more likely.
+    """
+    if any(detail["type"] == "missing" for detail in details):
+        return False
+    for detail in details:
+        unknown_choice = detail["type"] == "literal_error" and isinstance(detail["input"], str)
+        if unknown_choice or detail["type"] in _UNKNOWN_KEY:
+            return True
+    return False

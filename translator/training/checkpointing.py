@@ -8,6 +8,7 @@ from translator.checkpoint.files import are_finite, restore_weights, save_checkp
 from translator.checkpoint.retention import go_back_to, mark_best, newest_whole, ranked_steps, remove_old_checkpoints
 from translator.checkpoint.state import CheckpointState, check_normalizer, step_folder
 from translator.config import Config
+from translator.config.keys import Effect
 from translator.config.resuming import EFFECTS, batch_settings
 from translator.core.optimizer import ModelOptimizer
 from translator.core.packing import PLAN_VERSION
@@ -142,7 +143,7 @@ class TrainingState:
         differences = []
         for key, value in self.config.model:
             saved_value = getattr(state.model, key)
-            if value != saved_value and EFFECTS[f"model.{key}"].kind == "refused":
+            if value != saved_value and EFFECTS[f"model.{key}"] is Effect.REFUSED:
                 differences.append(f"model.{key} is {value}, but the weights were trained with {saved_value}")
         if differences:
             raise CheckpointError(
