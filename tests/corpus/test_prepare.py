@@ -269,7 +269,7 @@ def test_fingerprint_depends_on_sources_settings_and_versions(tmp_path: Path, mo
     changes: list[dict[str, Any]] = [{"max_pairs": 9}, {"use": "train"}, {"name": "other"}]
     changed_sources = [source.model_copy(update=change) for change in changes]
     changed_sources.append(tsv(tmp_path / "longer.tsv", rows(11)))
-    split = {"validation": 2, "test": 3, "seed": 2}
+    split = {"validation": 2, "test": 3, "method": "hash"}
     fingerprints = [
         fingerprint_with(base),
         fingerprint_with(base, [tsv(tmp_path / "further.tsv", rows(1))]),

@@ -200,15 +200,13 @@ class SplitConfig(Section, effect=Effect.REFUSED):
     """How to divide each source with `use: auto`; no source or target text occurs in two splits."""
 
     method: Literal["block", "hash"] = "block"
-    """`block`: hold out blocks of consecutive lines; `hash`: hold out single pairs by a seeded hash of the English."""
+    """`block`: hold out blocks of consecutive lines; `hash`: hold out single pairs by a hash of the English."""
     validation: Count | Literal["auto"] = "auto"
     """Pairs to hold out of each source for validation; `auto`: 2%, at most 1,000; 0: `best` is the last checkpoint."""
     test: Count | Literal["auto"] = "auto"
     """Pairs to hold out of each source for testing; `auto`: 2%, at most 1,000."""
     block_size: PositiveInt | None = None
     """Pairs in a block; randomly drawn blocks fill each split. `null`: one block at the end of the corpus."""
-    seed: Annotated[int, Field(ge=0, le=2**63)] = 1
-    """Seed of `method: hash` and of drawing `block_size` blocks; not `run.seed`, so that runs share one test set."""
 
 
 class CorpusConfig(Section, effect=Effect.REFUSED):

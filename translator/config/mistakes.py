@@ -41,7 +41,7 @@ _OTHER_NAMES: Final = {
     "training.learning_rate": "lr learn_rate",
     "training.schedule": "lr_scheduler lr_scheduler_type scheduling decay_method",
     "training.warmup_steps": "warmup lr_warmup warmup_updates num_warmup_steps",
-    "training.beta1": "adam_beta1 betas adam_betas",
+    "training.beta2": "adam_beta2 betas adam_betas",
     "training.gradient_clip": "clip_norm max_grad_norm clip_grad_norm",
     "training.ema_decay": "ema exponential_smoothing average_decay",
     "training.precision": "fp16 bf16 amp mixed_precision model_dtype",

@@ -56,8 +56,6 @@ class TrainingConfig(Section, effect=Effect.RESULT):
     """`minutes`: if the machine is slow, `cosine` and `dropout_from` follow `max_minutes`; not bit-reproducible."""
     warmup_steps: Count = 4000
     """Linear warm-up of the learning rate, in updates; 0: none."""
-    beta1: Fraction = 0.9
-    """Decay rate of AdamW's first moment."""
     beta2: Fraction = 0.98
     """Decay rate of AdamW's second moment."""
     weight_decay: Annotated[float, Field(ge=0, le=100)] = 0.0
@@ -137,7 +135,6 @@ class TrainingConfig(Section, effect=Effect.RESULT):
         from translator.core.optimizer import OptimizerSettings
 
         return OptimizerSettings(
-            beta1=self.beta1,
             beta2=self.beta2,
             weight_decay=self.weight_decay,
             clip=self.gradient_clip,
