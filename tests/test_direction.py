@@ -6,7 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.support.tiny_runs import run
-from tests.support.toy import letters, write_pairs
+from tests.support.toy_corpora import letters, write_pairs
 from translator.cli import main
 from translator.config import Config, parse_config
 from translator.data import DataHandler, DataPosition

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.derived_runs import recipe, sentences, with_translations
 from tests.support.tiny_recipe import compare_with_few_draws, draw_nothing
-from tests.support.toy import write_pairs
+from tests.support.toy_corpora import write_pairs
 from tests.support.untrained import untrained_run
 
 

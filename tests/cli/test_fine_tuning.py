@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.derived_runs import SHORT, config_of, recipe, with_translations
-from tests.support.toy import write_pairs
+from tests.support.toy_corpora import write_pairs
 from tests.support.untrained import untrained_run
 from translator.cli import main
 from translator.cli.arguments import Verb

@@ -8,7 +8,7 @@ import pytest
 from tests.support.complaints import complaint
 from tests.support.gpu_stand_ins import CUDA_13, use_torch
 from tests.support.tiny_recipe import draw_nothing
-from tests.support.toy import letters
+from tests.support.toy_corpora import letters
 from translator.cli import main
 
 CONFIGS = Path(__file__).parents[2] / "configs"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.corpora import tsv
-from tests.support.toy import write_pairs
+from tests.support.toy_corpora import write_pairs
 from translator.config import CorpusConfig, FilterConfig, NormalizationConfig, SplitConfig, parse_config
 from translator.corpus.held_out import (
     HeldOutSet,

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.corpora import contents
 from tests.support.sentences import ENGLISH, PERSIAN, unigram
-from tests.support.toy import write_pairs
+from tests.support.toy_corpora import write_pairs
 from translator.config import CorpusConfig, NormalizationConfig, SourceConfig, SplitConfig
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.prepare import prepare_corpus

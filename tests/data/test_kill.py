@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.corpora import contents
 from tests.support.faults import Faults, Killed
-from tests.support.toy import letters, write_pairs
+from tests.support.toy_corpora import letters, write_pairs
 from translator.data import DataHandler
 
 

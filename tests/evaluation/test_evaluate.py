@@ -14,7 +14,7 @@ import sacrebleu
 
 from tests.support.tiny_runs import run as train
 from tests.support.tiny_runs import tiny_config
-from tests.support.toy import letters, write_pairs
+from tests.support.toy_corpora import letters, write_pairs
 from tests.support.untrained import add_checkpoint, untrained_run
 from translator import Translator
 from translator.checkpoint.averaging import average_run

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.toy import write_pairs
+from tests.support.toy_corpora import write_pairs
 from tests.support.untrained import untrained_run
 from translator.config import NormalizationConfig
 from translator.corpus.held_out import HeldOutSet, write_held_out

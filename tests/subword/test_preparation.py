@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.sentences import ENGLISH, PERSIAN, make_corpus, unigram, vocabulary
-from tests.support.toy import write_pairs
+from tests.support.toy_corpora import write_pairs
 from translator.config import CorpusConfig, FilterConfig, SourceConfig, SubwordConfig
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus

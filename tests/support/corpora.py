@@ -1,4 +1,4 @@
-"""Corpora in every layout and packing, for the tests of this folder."""
+"""Corpora in every layout and packing, for the tests of reading."""
 
 import functools
 import gzip
@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 import zstandard
 
-from tests.support.toy import write_pairs
+from tests.support.toy_corpora import write_pairs
 from translator.config import SourceConfig
 from translator.corpus.lines import Pair
 from translator.corpus.reading import read_pairs

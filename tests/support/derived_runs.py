@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.support.toy import letters
+from tests.support.toy_corpora import letters
 from translator.config import Config, parse_config
 from translator.run.folder import RunFolder
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.support.toy import letters, write_pairs
+from tests.support.toy_corpora import letters, write_pairs
 from translator.config import Config
 
 SamplingRecipe = Callable[..., Config]

@@ -1,9 +1,9 @@
-"""A few sentences that the tests of this room train on, and a corpus of them."""
+"""A few sentences to train subword models on, and a corpus of them."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.support.toy import write_pairs
+from tests.support.toy_corpora import write_pairs
 from translator.config import CorpusConfig, SourceConfig, SplitConfig, SubwordConfig
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus

@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from tests.support.forked_ranks import forked_ranks
-from tests.support.member import PAIRS, gradients
+from tests.support.rank_verbs import PAIRS, gradients
 from tests.support.tiny_runs import final, run
 from translator.config import Config, parse_config
 from translator.errors import ConfigError, Interrupted, RunError

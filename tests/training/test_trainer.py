@@ -15,7 +15,7 @@ import torch
 from tests.support.event_files import curve
 from tests.support.tiny_recipe import draw_nothing
 from tests.support.tiny_runs import assert_same_bits, final, run, tiny_config
-from tests.support.toy import letters, write_pairs
+from tests.support.toy_corpora import letters, write_pairs
 from translator.checkpoint.files import load_checkpoint
 from translator.checkpoint.state import step_folder
 from translator.core.update import Learner, StepResult

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from tests.support.small_model import small_model
-from tests.support.toy import letters, write_pairs
+from tests.support.toy_corpora import letters, write_pairs
 from translator.config import Config, parse_config
 from translator.core.loss import TeacherForcing
 from translator.core.transformer import Transformer

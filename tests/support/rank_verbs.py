@@ -1,4 +1,4 @@
-"""What the ranks of the tests do: `python member.py VERB FOLDER`, started by `launch`."""
+"""What the ranks of the tests do: `python rank_verbs.py VERB FOLDER`, started by `launch`."""
 
 import atexit
 import os
@@ -164,7 +164,7 @@ def main() -> int:
                 with Distributed.join(torch.device("cpu")) as distributed:
                     verbs[verb](distributed, folder, request)
     except (TranslatorError, Interrupted) as error:
-        print(f"member: {error}", file=sys.stderr)  # noqa: T201
+        print(f"rank: {error}", file=sys.stderr)  # noqa: T201
         return 2
     return 0
 
