@@ -203,7 +203,7 @@ def bench_loop(name: str, sizes: Mapping[str, Any], work: Work, folder: Path, re
         run_command([*TRANSLATOR, "prepare", "--config", str(config)], folder / "log.txt")
         yield f"  {work.pairs:,} generated pairs are prepared in {time.monotonic() - began:.0f} s"
     run_command([*TRANSLATOR, "train", "--config", str(config)], folder / "log.txt")
-    curves = read_curves(run).curves
+    curves = read_curves(run)
     figures: dict[str, list[float]] = {}
     for figure, tag in _CURVES.items():
         values = curves[tag][1].tolist()

@@ -46,7 +46,7 @@ def bench_training(
     run_command(train, folder / "log.txt")
     seconds = time.monotonic() - began
     scores = json.loads((run.path / "evaluation" / "scores.json").read_text(encoding="utf-8"))
-    curves = read_curves(run.path).curves
+    curves = read_curves(run.path)
     figures = {name: curves[tag][1].tolist() for name, tag in _CURVES.items()}
     updates = int(max(curves["speed/tokens_per_second"][0]))
     results["training"] = {"minutes": minutes, "seconds": seconds, "updates": updates, "scores": scores, **figures}

@@ -152,13 +152,6 @@ def make_runs(shown: Iterable[tuple[str, ...]]) -> None:
         shutil.copytree(f"trained/{direction}", f"runs/{name}", symlinks=True)
 
 
-def quick_settings(words: list[str]) -> list[str]:
-    """Return the overrides that make a command of `translator` quick."""
-    if words[:2] == ["plot", "batches"]:
-        return QUICK
-    return OVERRIDES.get(words[0], [])
-
-
 def test_every_shown_command_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -172,7 +165,7 @@ def test_every_shown_command_runs(
     for number, (command, page) in enumerate(shown.items()):
         shutil.rmtree("exports", ignore_errors=True)  # two pages export to one folder
         words = words_of(list(command))
-        settings = list(quick_settings(words))
+        settings = list(OVERRIDES.get(words[0], []))
         if words[0] == "back-translate":  # it replaces no file that it has not made
             shutil.rmtree("data/back-translated")
         if words[0] == "train":

@@ -188,8 +188,6 @@ train --corpus a.tsv --set training.max_step=3
 train --corpus a.tsv --set run.device=cudda
 prepare --config nowhere
 prepare --config sample --set corpus.sources.0.path=nowhere.tsv
-plot batches --config nowhere --output a.png
-plot positions --run nowhere --output a.png
 plot attention --run nowhere --output a.png
 translate --run nowhere text
 translate --input nowhere.txt

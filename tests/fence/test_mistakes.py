@@ -201,7 +201,7 @@ def test_a_tilde_is_the_home_folder_in_options_and_recipes(here: Path, small_run
     assert f"{home}/none.tsv does not exist" in mistake("prepare", *recipe, "corpus.sources.0.path=~/none.tsv")
     assert f"{home}/text.en" in mistake("train", *recipe, "training.initialize_from=~/text.en")
     assert f"no run at {home}/none" in mistake("translate", "--run", "~/none", SENTENCE)
-    assert f"the picture {home}/masks.txt must end in" in mistake("plot", "masks", "--output", "~/masks.txt")
+    assert f"the picture {home}/a.txt must end in" in mistake("plot", "curves", "runs/a", "--output", "~/a.txt")
     named = mistake("evaluate", "--run", small_run, "--test-set", "mine=~/none.en:~/text.fa")
     assert f"{home}/none.en" in named
 
@@ -271,7 +271,7 @@ def test_an_output_that_would_destroy_a_file_is_refused(small_copy: Path) -> Non
     owned = small_copy / "config.yaml"
     assert f"{owned} is a file of the run" in mistake("schema", "--output", owned)
     assert "small.yaml exists; choose another file" in mistake("recipe", "sample", "--output", "small.yaml")
-    assert "must end in .png or .svg" in mistake("plot", "masks", "--output", "text.en")
+    assert "must end in .png or .svg" in mistake("plot", "curves", small_copy, "--output", "text.en")
 
 
 def test_a_device_that_is_not_there_is_refused(small_run: Path) -> None:

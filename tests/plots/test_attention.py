@@ -9,7 +9,7 @@ import pytest
 from tests.support.untrained import untrained_run
 from translator import Translator
 from translator.errors import InputError
-from translator.plots.attention import SentenceAttention, sentence_attention
+from translator.plots.attention import chosen_maps, sentence_attention
 
 
 @pytest.fixture
@@ -19,23 +19,23 @@ def run(tiny: Any) -> Path:
 
 def test_cross_attention_equals_that_of_the_translator(run: Path) -> None:
     expected = Translator.load(run, engine="torch").attention("abc de")
-    attention = sentence_attention(run, "abc de")
-    assert (attention.queries, attention.keys) == (expected.target, expected.source)
-    ((title, weights),) = attention.panels().items()
+    queries, keys, weights = sentence_attention(run, "abc de")
+    assert (queries, keys) == (expected.target, expected.source)
+    (((title, drawn),),) = chosen_maps(weights, "last", "mean")
     assert title == "layer 2, mean of 2 heads"
-    assert np.allclose(weights, expected.weights, atol=1e-6)
+    assert np.allclose(drawn, expected.weights, atol=1e-6)
 
 
 def test_decoder_attention_looks_at_no_later_position(run: Path) -> None:
-    attention = sentence_attention(run, "abc", kind="decoder")
-    assert attention.queries[0] == "<s>"
-    assert not np.triu(attention.weights, 1).any()
+    queries, _, weights = sentence_attention(run, "abc", "decoder")
+    assert queries[0] == "<s>"
+    assert not np.triu(weights, 1).any()
 
 
 def test_encoder_attention_is_between_source_pieces(run: Path) -> None:
-    attention = sentence_attention(run, "abc", kind="encoder")
-    assert attention.queries == attention.keys
-    assert attention.queries[-1] == "</s>"
+    queries, keys, _ = sentence_attention(run, "abc", "encoder")
+    assert queries == keys
+    assert queries[-1] == "</s>"
 
 
 def test_a_text_without_words_is_refused(run: Path) -> None:
@@ -43,23 +43,24 @@ def test_a_text_without_words_is_refused(run: Path) -> None:
         sentence_attention(run, " ")
 
 
-def four_maps() -> SentenceAttention:
-    """Two layers of two heads, with 0, 1, 2 and 3 as their only weights."""
-    weights = np.arange(4, dtype=np.float32).reshape(2, 2, 1, 1)
-    return SentenceAttention(kind="encoder", queries=["a"], keys=["a"], weights=weights)
+TWO_LAYERS_OF_TWO_HEADS = np.arange(4, dtype=np.float32).reshape(2, 2, 1, 1)
+"""Maps of one weight each, which is 0, 1, 2 or 3."""
 
 
 @pytest.mark.parametrize(
-    ("layer", "head", "panels"),
+    ("layer", "head", "rows"),
     [
-        ("last", "mean", {"layer 2, mean of 2 heads": 2.5}),
-        ("1", "2", {"layer 1, head 2": 1.0}),
-        ("all", "1", {"layer 1, head 1": 0.0, "layer 2, head 1": 2.0}),
-        ("2", "all", {"layer 2, head 1": 2.0, "layer 2, head 2": 3.0}),
+        ("last", "mean", [[("layer 2, mean of 2 heads", 2.5)]]),
+        ("1", "2", [[("layer 1, head 2", 1.0)]]),
+        ("all", "1", [[("layer 1, head 1", 0.0)], [("layer 2, head 1", 2.0)]]),
+        ("2", "all", [[("layer 2, head 1", 2.0), ("layer 2, head 2", 3.0)]]),
     ],
 )
-def test_layers_and_heads_are_chosen_by_word_or_number(layer: str, head: str, panels: dict[str, float]) -> None:
-    assert {title: weights.item() for title, weights in four_maps().panels(layer, head).items()} == panels
+def test_layers_and_heads_are_chosen_by_word_or_number(
+    layer: str, head: str, rows: list[list[tuple[str, float]]]
+) -> None:
+    chosen = chosen_maps(TWO_LAYERS_OF_TWO_HEADS, layer, head)
+    assert [[(title, weights.item()) for title, weights in row] for row in chosen] == rows
 
 
 @pytest.mark.parametrize(
@@ -71,4 +72,4 @@ def test_layers_and_heads_are_chosen_by_word_or_number(layer: str, head: str, pa
 )
 def test_a_layer_or_head_that_does_not_exist_is_refused(layer: str, head: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        four_maps().panels(layer, head)
+        chosen_maps(TWO_LAYERS_OF_TWO_HEADS, layer, head)

@@ -51,7 +51,7 @@ _MODULES: Final = (
 """The modules with verbs, in the order of the list of verbs."""
 _GROUPS: Final = {
     "corpus": ("QUESTION", "examine corpora"),
-    "plot": ("PICTURE", "draw a picture: attention, positions, schedule, batches, curves, masks"),
+    "plot": ("PICTURE", "draw a picture of a run: attention, curves"),
 }
 """Verb groups (first words of two-word verbs): the metavar of the second word, and the summary of the group."""
 _MANUAL: Final = """examples:
@@ -132,7 +132,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=VerbFormatter,
     )
     program.add_argument("--version", action="version", version=f"translator {__version__}")
-    # A verb of two words, such as `plot masks`, is a verb inside a group.
+    # A verb of two words, such as `plot curves`, is a verb inside a group.
     groups = {"": program.add_subparsers(metavar="VERB", required=True)}
     for verb in _verbs():
         name = verb.name.rpartition(" ")[0]

@@ -1,1 +1,1 @@
-"""Pictures of what a model does, as PNG or SVG: attention, masks, positions, learning rate, rows, learning curves."""
+"""Pictures of a run, as PNG or SVG: the attention in a sentence, and the learning curves."""

@@ -3,27 +3,25 @@
 T query positions, S key positions, H heads
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from matplotlib.figure import Figure
 
 from translator.core import EOS, SOS
 from translator.errors import InputError
 from translator.inference.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
-from translator.plots.style import PAGE_INCHES, house_style, new_figure
+from translator.plots.picture import PAGE_INCHES, house_style
 from translator.run.arabic_shaping import shown_pieces
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 Kind = Literal["cross", "encoder", "decoder"]
-Maps = npt.NDArray[np.float32]
+"""`cross` is the decoder's attention to the encoder, `encoder` and `decoder` that of either to itself."""
+Weights = npt.NDArray[np.float32]
 _POINTS_PER_INCH: Final = 72
 _MARGIN: Final = 1.9  # inches, for the labels and the colour scale
 _MIN_WIDTH: Final = 4.2  # inches
@@ -31,60 +29,20 @@ _MAX_LABEL_SIZE: Final = 9.0  # points
 _CELL_RANGE: Final = (0.13, 0.36)  # inches; smaller cells would make labels unreadable
 
 
-@dataclass(frozen=True, kw_only=True)
-class SentenceAttention:
-    """The attention of all layers and heads of one kind, for one sentence."""
-
-    kind: Kind
-    queries: Sequence[str]  # T pieces: the produced ones for cross-attention, else the input pieces
-    keys: Sequence[str]  # S pieces
-    weights: Maps  # (layers, H, T, S); each row sums to 1
-
-    def panels(self, layer: str = "last", head: str = "mean") -> dict[str, Maps]:
-        """Return the maps to draw by title, each (T, S).
-
-        Args:
-            layer: `last`, `all`, or a number from 1.
-            head: `mean`, `all`, or a number from 1.
-
-        Raises InputError: the model has no such layer or head.
-        """
-        layers, heads = self.weights.shape[:2]
-        layer_numbers = _numbers_of("layer", layer, {"last": [layers - 1]}, layers)
-        head_numbers = _numbers_of("head", head, {"mean": []}, heads)
-        panels = {}
-        for layer_number in layer_numbers:
-            weights = self.weights[layer_number]  # (H, T, S)
-            if head == "mean":
-                panels[f"layer {layer_number + 1}, mean of {heads} heads"] = weights.mean(axis=0)
-            for head_number in head_numbers:
-                panels[f"layer {layer_number + 1}, head {head_number + 1}"] = weights[head_number]
-        return panels
-
-
-def _numbers_of(name: str, choice: str, words: dict[str, list[int]], count: int) -> list[int]:
-    """Return the numbers, from 0, that `choice` means: one of `words`, `all`, or a number from 1 to `count`."""
-    if choice in words:
-        return words[choice]
-    if choice == "all":
-        return list(range(count))
-    numbers = {str(number + 1): number for number in range(count)}
-    if choice in numbers:
-        return [numbers[choice]]
-    choices = f"a number from 1 to {count}, {' or '.join([*words, 'all'])}"
-    raise InputError(f"--{name} {choice} does not exist in this model; give {choices}")
-
-
 def sentence_attention(
-    run: Path | str, text: str, *, kind: Kind = "cross", checkpoint: str = "best", overrides: Sequence[str] = ()
-) -> SentenceAttention:
-    """Return the attention of a run's translation of `text`; only of the first segment if the text is too long.
+    run: Path, text: str, kind: Kind = "cross", *, checkpoint: str = "best", overrides: Sequence[str] = ()
+) -> tuple[list[str], list[str], Weights]:
+    """Return the attention in a run's translation of `text`; only of the first segment if the text is too long.
 
     Args:
+        run: a run folder.
         text: a source text.
-        kind: `cross` is the decoder's attention to the encoder, `encoder` and `decoder` that of either to itself.
+        kind: of attention.
         checkpoint: `best`, `last`, `averaged`, a name or a step number.
         overrides: `key.path=value` for the search.
+
+    Returns:
+        The T pieces of the queries, the S pieces of the keys, and the weights (layers, H, T, S), whose rows sum to 1.
 
     Raises InputError: the text has no words.
     """
@@ -101,69 +59,98 @@ def sentence_attention(
     source = [*source_ids, EOS]
     labels = [*best.tokens, EOS] if best.finished else list(best.tokens)
     target_input = [SOS, *labels[:-1]]
-    model = translator.searcher.models[0]
-    attention = model.attention(torch.tensor([source]), torch.tensor([target_input]))
-    weights = torch.stack(getattr(attention, kind))  # (layers, 1, H, T, S)
+    attention = translator.searcher.models[0].attention(torch.tensor([source]), torch.tensor([target_input]))
+    weights = torch.stack(getattr(attention, kind))[:, 0]  # (layers, H, T, S)
 
     # 3. Spell the pieces of queries and keys.
     source_pieces = translator.subword.source.pieces_of(source)
-    produced_pieces = translator.subword.target.pieces_of(labels)
     input_pieces = translator.subword.target.pieces_of(target_input)
-    queries = {"cross": produced_pieces, "encoder": source_pieces, "decoder": input_pieces}
-    keys = {"cross": source_pieces, "encoder": source_pieces, "decoder": input_pieces}
-    return SentenceAttention(kind=kind, queries=queries[kind], keys=keys[kind], weights=weights[:, 0].float().numpy())
+    queries, keys = {
+        "cross": (translator.subword.target.pieces_of(labels), source_pieces),
+        "encoder": (source_pieces, source_pieces),
+        "decoder": (input_pieces, input_pieces),
+    }[kind]
+    return queries, keys, weights.float().numpy()
+
+
+def chosen_maps(weights: Weights, layer: str, head: str) -> list[list[tuple[str, Weights]]]:
+    """Return the maps to draw: a row for each chosen layer, with a title and a map (T, S) for each chosen head.
+
+    Args:
+        weights: (layers, H, T, S).
+        layer: `last`, `all`, or a number from 1.
+        head: `mean`, `all`, or a number from 1.
+
+    Raises InputError: the model has no such layer or head.
+    """
+    layer_count, head_count = weights.shape[:2]
+    layers = [layer_count] if layer == "last" else _numbers("layer", layer, "last", layer_count)
+    rows = []
+    for layer_number in layers:
+        of_layer = weights[layer_number - 1]  # (H, T, S)
+        row = []
+        if head == "mean":
+            row.append((f"layer {layer_number}, mean of {head_count} heads", of_layer.mean(axis=0)))
+        else:
+            for head_number in _numbers("head", head, "mean", head_count):
+                row.append((f"layer {layer_number}, head {head_number}", of_layer[head_number - 1]))
+        rows.append(row)
+    return rows
+
+
+def _numbers(name: str, choice: str, usual_choice: str, count: int) -> list[int]:
+    """Return the numbers, from 1 to `count`, that `choice` means."""
+    numbers = list(range(1, count + 1))
+    if choice == "all":
+        return numbers
+    if choice in map(str, numbers):
+        return [int(choice)]
+    raise InputError(
+        f"--{name} {choice} does not exist in this model; give a number from 1 to {count}, {usual_choice} or all"
+    )
 
 
 @house_style()
-def attention_figure(attention: SentenceAttention, panels: Mapping[str, Maps]) -> "Figure":
-    """Return the picture of `panels`, maps (T, S) of `attention` by title, on one colour scale; a row per layer."""
-    queries = shown_pieces(attention.queries, right_to_left=attention.kind != "encoder")
-    keys = shown_pieces(attention.keys, right_to_left=attention.kind == "decoder")
-    rows = len({title.split(",")[0] for title in panels})  # a title begins with the layer
-    columns = len(panels) // rows
+def attention_figure(
+    queries: Sequence[str], keys: Sequence[str], rows: Sequence[Sequence[tuple[str, Weights]]], kind: Kind
+) -> Figure:
+    """Return the picture of maps (T, S) with their titles, in rows of equal length, on one colour scale.
 
-    # 1. Choose the sizes.
-    sizes = _choose_sizes(rows, columns, queries, keys)
-    figure = new_figure(sizes.width, sizes.height)
-    figure.set_layout_engine("compressed")  # cells are squares
+    Args:
+        queries: T pieces.
+        keys: S pieces.
+        rows: the maps, see `chosen_maps`.
+        kind: of attention.
+    """
+    query_side = "source" if kind == "encoder" else "target"
+    key_side = "target" if kind == "decoder" else "source"
+    query_labels = shown_pieces(queries, right_to_left=query_side == "target")
+    key_labels = shown_pieces(keys, right_to_left=key_side == "target")
+
+    # 1. Choose the sizes; a longer sentence gives a wider picture.
+    column_count = len(rows[0])
+    cell = float(np.clip((PAGE_INCHES - _MARGIN) / (column_count * len(keys)), *_CELL_RANGE))
+    label_size = min(_MAX_LABEL_SIZE, 0.7 * cell * _POINTS_PER_INCH)
+    # The labels of the keys stand upright below the maps; a letter is about 0.6 of its size wide.
+    label_height = 0.55 + max(map(len, key_labels)) * 0.6 * label_size / _POINTS_PER_INCH
+    width = max(cell * column_count * len(keys) + _MARGIN, _MIN_WIDTH)
+    height = (cell * len(queries) + 0.3) * len(rows) + label_height
 
     # 2. Draw the maps.
-    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-    highest = max(float(weights.max()) for weights in panels.values())
-    for axes, (title, weights) in zip(grid.flat, panels.items(), strict=True):
-        image = axes.imshow(weights, vmin=0.0, vmax=highest)
-        axes.set_title(title)
-        axes.set_xticks(range(len(keys)), keys, rotation=90, fontsize=sizes.label)
-        axes.set_yticks(range(len(queries)), queries, fontsize=sizes.label)
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
+    figure = Figure(figsize=(width, height), layout="compressed")  # cells are squares
+    grid = figure.subplots(len(rows), column_count, sharex=True, sharey=True, squeeze=False)
+    highest = max(float(weights.max()) for row in rows for _, weights in row)
+    for row_of_axes, row in zip(grid, rows, strict=True):
+        for axes, (title, weights) in zip(row_of_axes, row, strict=True):
+            image = axes.imshow(weights, vmin=0.0, vmax=highest)
+            axes.set_title(title)
+            axes.set_xticks(range(len(keys)), key_labels, rotation=90, fontsize=label_size)
+            axes.set_yticks(range(len(queries)), query_labels, fontsize=label_size)
+            axes.tick_params(length=0)
+            axes.spines[:].set_visible(False)
 
     # 3. Name the axes and the colours.
-    key_side = "target" if attention.kind == "decoder" else "source"
-    query_side = "source" if attention.kind == "encoder" else "target"
     figure.supxlabel(f"key: {key_side} piece", fontsize=9)
     figure.supylabel(f"query: {query_side} piece", fontsize=9)
-    figure.colorbar(image, ax=grid, shrink=1.0 if rows == 1 else 0.6, aspect=25, label="attention weight")
+    figure.colorbar(image, ax=grid, shrink=1.0 if len(rows) == 1 else 0.6, aspect=25, label="attention weight")
     return figure
-
-
-class _Sizes(NamedTuple):
-    """Sizes of the picture."""
-
-    label: float  # points
-    width: float  # inches
-    height: float  # inches
-
-
-def _choose_sizes(rows: int, columns: int, queries: Sequence[str], keys: Sequence[str]) -> _Sizes:
-    """Return sizes for maps in `rows` and `columns`; a longer sentence gives a wider picture."""
-    cell = float(np.clip((PAGE_INCHES - _MARGIN) / (columns * len(keys)), *_CELL_RANGE))
-    label = min(_MAX_LABEL_SIZE, 0.7 * cell * _POINTS_PER_INCH)
-    # The labels of the keys stand upright below the maps; a letter is about 0.6 of its size wide.
-    longest_key = max(map(len, keys))
-    height_of_labels = 0.55 + longest_key * 0.6 * label / _POINTS_PER_INCH
-    return _Sizes(
-        label=label,
-        width=max(cell * columns * len(keys) + _MARGIN, _MIN_WIDTH),
-        height=(cell * len(queries) + 0.3) * rows + height_of_labels,
-    )
