@@ -152,17 +152,6 @@ def test_an_export_is_not_exported_again(exports: dict[str, Path], tmp_path: Pat
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_an_export_larger_than_the_free_space_is_not_started(
-    name: str, run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    usage = shutil.disk_usage(tmp_path)._replace(free=1000)
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
-    with pytest.raises(StorageError, match=r"cannot write the export .*out: it needs about"):
-        export_run(run.path, name, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize(
     ("error", "expected", "message"),
     [

@@ -4,9 +4,7 @@ import json
 import math
 import re
 import sys
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -101,7 +99,7 @@ def test_attention_is_sent_on_request(with_attention: Any) -> None:
         ({"text": "a", "lines": ["a"]}, 422, "^give either `text` or `lines`$"),
         ({"text": "a", "beam": 3}, 422, "beam: unknown key"),
         (b"{", 422, "the body is not valid JSON: Expecting property name .* "),
-        (b"[" * 4_000, 422, "the body is not valid JSON: it is not UTF-8, or nested too deeply"),
+        (b"[" * 4_000, 400, "error parsing the body"),
         (
             b'{"text": "a"}' + b" " * 5_000,
             413,
@@ -109,8 +107,7 @@ def test_attention_is_sent_on_request(with_attention: Any) -> None:
         ),
         (b"null", 422, "must be a valid dictionary|Field required|send a JSON object such as"),
         (b'{"lines": ["a", "bc\\ud800"]}', 422, r"lines\[1\] has a lone surrogate \(half a character\) at position 2"),
-        (b'{"\\ud800": 1, "text": "a"}', 422, "send a JSON object such as"),
-        (b'{"text": "\xff"}', 422, "the body is not valid JSON: it is not UTF-8, or nested too deeply"),
+        (b'{"text": "\xff"}', 400, "error parsing the body"),
     ],
 )
 def test_invalid_requests_get_a_documented_status_and_a_reason(
@@ -148,8 +145,8 @@ def test_model_endpoint_tells_the_limits(api: TestClient) -> None:
         "characters": 60,
         "lines": 4,
         "translations": 3,
-        "waiting": 500,
         "seconds": 30.0,
+        "connections": 500,
     }
 
 
@@ -169,7 +166,7 @@ def test_openapi_schema_is_served(api: TestClient) -> None:
     schema = api.get("/api/openapi.json").json()
     assert set(schema["paths"]) == {"/api/health", "/api/model", "/api/translate"}
     responses = schema["paths"]["/api/translate"]["post"]["responses"]
-    assert set(responses) == {"200", "400", "408", "413", "422", "500", "503", "504"}
+    assert set(responses) == {"200", "411", "413", "422", "504"}
 
 
 @pytest.mark.parametrize("path", ["/docs", "/redoc", "/openapi.json"])
@@ -188,27 +185,11 @@ def test_translation_over_the_time_limit_is_cancelled() -> None:
     assert translator.dropped == [["a"]]
 
 
-def test_the_time_limit_does_not_count_the_time_in_the_queue() -> None:
-    translator = held()
-    with client(translator, Limits(seconds=1)) as api, ThreadPoolExecutor(2) as threads:
-        first = threads.submit(ask, api, text="a", count=2)
-        translator.inside.acquire()
-        # Another form, so that the second request cannot share a batch with the first.
-        second = threads.submit(ask, api, text="b")
-        assert first.result().status_code == 504
-        time.sleep(0.5)  # the second has now waited longer than its time limit
-        translator.gate.set()
-        assert second.result().status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("text", "status", "words"),
-    [("bad", 422, "bad is refused"), ("bug", 500, "internal server error; see the log of the server")],
-)
-def test_input_errors_give_422_and_internal_errors_give_500(text: str, status: int, words: str) -> None:
+def test_input_errors_give_422_and_internal_errors_give_500() -> None:
     with client(held(opened=True)) as api:
-        answer = ask(api, text=text)
-    assert (answer.status_code, answer.json()) == (status, {"detail": words})
+        refused = ask(api, text="bad")
+        assert (refused.status_code, refused.json()) == (422, {"detail": "bad is refused"})
+        assert ask(api, text="bug").status_code == 500
 
 
 def page(name: str = "sample", **search: Any) -> Any:

@@ -71,12 +71,9 @@ def served(translator: Any, limits: Limits | None = None) -> Iterator[tuple[str,
     limits = limits or Limits()
     app = make_app(translator, limits)
     stop = StopRequest()
-    ready = threading.Event()
     with listening_socket("127.0.0.1", 0) as bound, ThreadPoolExecutor(1) as thread:
-        serving = thread.submit(serve, app, bound, stop, limits.seconds, ready.set)
-        serving.add_done_callback(lambda _: ready.set())  # if it fails before it is ready
+        serving = thread.submit(serve, app, bound, limits, stop)
         try:
-            ready.wait()
             yield url(bound), stop
         finally:
             if not stop.requested:

@@ -38,8 +38,8 @@ _FORMATS: Final = ("ctranslate2", "marian", "safetensors")
 _LIMITS: Final = {
     "characters": "largest number of characters in a request",
     "lines": "largest number of lines in a request",
-    "waiting": "largest number of queued requests",
-    "seconds": "time limit for the translation of a request, in seconds",
+    "seconds": "time limit for the answer to a request, in seconds",
+    "connections": "largest number of connections at a time",
 }
 _DISPLAY: Final = "order of Persian text; visual: joined and reordered, for terminals without bidi (default: auto)"
 _HOSTS: Final = "host name that requests may use, in addition to localhost; repeat it for several"
@@ -210,6 +210,6 @@ def _serve(options: argparse.Namespace, stop: StopRequest) -> None:
         allowed_hosts = []
         if is_loopback(bound) or options.names:
             allowed_hosts = [*LOOPBACK, options.host, *options.names]
-        address = f"{url(bound)} translates with {translator.label}, {translator.checkpoint_name}; Ctrl+C stops it"
         application = make_app(translator, limits, allowed_hosts)
-        serve(application, bound, stop, patience=limits.seconds + 1, ready=lambda: say(address))
+        say(f"{url(bound)} translates with {translator.label}, {translator.checkpoint_name}; Ctrl+C stops it")
+        serve(application, bound, limits, stop)

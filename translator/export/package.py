@@ -9,10 +9,9 @@ import torch
 from translator.checkpoint.files import load_model, write_checkpoint
 from translator.checkpoint.state import MODEL_FILE, pin_checkpoint, step_folder
 from translator.config import Config, ModelConfig, resolved_yaml
-from translator.core.transformer import Transformer
 from translator.corpus.normalizer_file import rules_of_run
 from translator.corpus.normalizer_rules import NormalizerRules
-from translator.errors import InputError, RunError, StorageError
+from translator.errors import InputError, RunError
 from translator.export.marian import marian_obstacles, write_marian_weights
 from translator.export.marian_tokenizer import write_marian_tokenizer
 from translator.export.model_card import model_card
@@ -31,7 +30,6 @@ QUANTIZATIONS: Final = {
 FORMATS: Final = tuple(QUANTIZATIONS)
 _SEARCH_PRECISIONS: Final = {"bfloat16": "bf16", "int8": "int8"}
 """`search.precision` for a type of weights; any other type computes in float32."""
-_SPARE_BYTES: Final = 1 << 20  # for the other files of an export
 
 
 def export_run(
@@ -73,8 +71,6 @@ def export_run(
     model = load_model(pinned, torch.device("cpu"))
     subword = load_subword(run, pinned.state)
     rules = rules_of_run(run)
-    # A full disk in the middle of the work would cost the user more time than this estimate.
-    _check_space(target, model)
     index = ExportIndex(
         format=chosen_format,
         quantization=weight_type,
@@ -139,18 +135,6 @@ def check_format(name: str, quantization: str | None, config: ModelConfig) -> tu
             f"the Marian format of Hugging Face does not support this model: {'; '.join(obstacles)}. {advice}"
         )
     return name, quantization or types[0]
-
-
-def _check_space(target: Path, model: Transformer) -> None:
-    """Raise StorageError if the disk lacks space for a copy of the weights in float32."""
-    needed = sum(tensor.nbytes for tensor in model.state_dict().values()) + _SPARE_BYTES
-    with storage_errors(target):
-        # The target does not exist yet; its nearest existing parent is on the same disk.
-        existing_parent = next(parent for parent in target.parents if parent.exists())
-        disk = shutil.disk_usage(existing_parent)
-    if disk.total and disk.free < needed:  # a file system in memory without a limit has a total of 0
-        sizes = f"it needs about {needed / 1e6:,.1f} MB, and {disk.free / 1e6:,.1f} MB are free on that disk"
-        raise StorageError(f"cannot write the export {target}: {sizes}; free some space there, or choose another disk")
 
 
 def _shared_config(config: Config, name: str, precision: str) -> str:

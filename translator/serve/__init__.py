@@ -8,7 +8,7 @@ from translator.config import SearchConfig
 from translator.errors import InputError
 from translator.run.installing import install_command
 
-RECEIVING_SECONDS: Final = 10.0  # that a client has to send the head of a request, and again to send its body
+_MOST_TRANSLATIONS: Final = 10  # of a line
 _BYTES_PER_CHARACTER: Final = 12  # of JSON, where an emoji may be two escapes such as \\ud83d
 _BYTES_PER_LINE: Final = 16  # quotes, comma and white space around a line
 _OTHER_BYTES: Final = 4_096  # keys, and what clients add
@@ -20,9 +20,8 @@ class Limits:
 
     characters: int = 5_000  # in a request, over all lines
     lines: int = 100  # in a request
-    translations: int = 10  # for each line
-    waiting: int = 500  # unanswered requests
-    seconds: float = 30.0  # to answer a request, from the beginning of its translation
+    seconds: float = 30.0  # from a request to its answer
+    connections: int = 500  # at a time
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -34,11 +33,12 @@ class Limits:
         """The largest body of a request: room for all its characters and lines, however JSON spells them."""
         return _BYTES_PER_CHARACTER * self.characters + _BYTES_PER_LINE * self.lines + _OTHER_BYTES
 
-    def most_translations(self, search: SearchConfig) -> int:
-        """Return the largest number of translations of a line that a request may ask for under `search`."""
-        # A beam has as many hypotheses as it is wide; samples can be drawn without end.
-        most_of_method = {"greedy": 1, "beam": search.beam_size, "sampling": self.translations}
-        return min(most_of_method[search.method], self.translations)
+
+def most_translations(search: SearchConfig) -> int:
+    """Return the largest number of translations of a line that a request may ask for under `search`."""
+    # A beam has as many hypotheses as it is wide; samples can be drawn without end.
+    most_of_method = {"greedy": 1, "beam": search.beam_size, "sampling": _MOST_TRANSLATIONS}
+    return min(most_of_method[search.method], _MOST_TRANSLATIONS)
 
 
 def check_installed() -> None:

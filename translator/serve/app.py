@@ -1,8 +1,7 @@
 """The web application: the page and the JSON API."""
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from platform import python_version
@@ -21,10 +20,9 @@ from translator.inference.input_texts import checked_texts
 from translator.inference.translation import Translation
 from translator.inference.translator import Translator
 from translator.run.pages import page_script, render_page
-from translator.serve import RECEIVING_SECONDS, Limits
-from translator.serve.batcher import Batcher, BusyError, Form, LineTranslations
-from translator.serve.problems import PROBLEMS, answer_problems
-from translator.serve.receiving import BodyReceiver
+from translator.serve import Limits, most_translations
+from translator.serve.batcher import Batcher, LineTranslations
+from translator.serve.problems import PROBLEMS, BodyLimit, answer_problems
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
@@ -69,28 +67,21 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
         limits: what a request may ask for, and how long it may take.
         hosts: the allowed `Host` headers, which protects from DNS rebinding; an empty list allows all.
     """
-    batcher = Batcher(translator, limits.waiting)
+    batcher = Batcher(translator)
     model = _model_description(translator, limits)
-
-    @contextlib.asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with batcher.running():
-            yield
-
     source, target = translator.normalizer.languages
     app = FastAPI(
         title="translator",
         version=__version__,
         summary=f"Translates {source.name} into {target.name}",
-        lifespan=lifespan,
+        lifespan=lambda _: batcher.running(),
         # FastAPI's documentation pages load scripts from other sites.
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",
     )
-    # A middleware that is added later sees a request earlier. So the body is limited before anything reads it.
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts) or ["*"], www_redirect=False)
-    app.add_middleware(BodyReceiver, most_bytes=limits.bytes, seconds=RECEIVING_SECONDS)  # before the other one
+    app.add_middleware(BodyLimit, most_bytes=limits.bytes)
     _add_page(app, model, translator.normalizer.languages)
     answer_problems(app)
 
@@ -109,13 +100,10 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
     async def translate(body: TranslateRequest, request: Request) -> Response:
         lines = body.texts()
         _check_limits(model, lines, body)
-        form = Form(count=body.count, attention=body.attention)
-        try:
-            translations = await _translate_while_connected(batcher, lines, form, request, limits.seconds)
-        except BusyError:
-            raise HTTPException(503, "too many requests are waiting; try again soon", {"Retry-After": "2"}) from None
+        work = batcher.translate(lines, count=body.count, attention=body.attention)
+        translations = await _while_connected(work, request, limits.seconds)
         if translations is None:
-            return Response(status_code=499)  # the client has disconnected
+            return Response(status_code=499)  # nobody reads it
         return JSONResponse({"lines": _line_records(lines, translations)})
 
     return app
@@ -123,11 +111,6 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
 
 def _model_description(translator: Translator, limits: Limits) -> dict[str, Any]:
     """Return what the page and `/api/model` say of the model."""
-    all_limits = {
-        **asdict(limits),
-        "translations": limits.most_translations(translator.search),
-        "bytes": limits.bytes,
-    }
     return {
         "name": translator.label,
         "languages": [language.code for language in translator.normalizer.languages],
@@ -135,48 +118,13 @@ def _model_description(translator: Translator, limits: Limits) -> dict[str, Any]
         "engine": translator.searcher.name,
         "search": translator.search.model_dump(mode="json"),
         "attention": translator.searcher.gives_attention,
-        "limits": all_limits,
+        "limits": {
+            **asdict(limits),
+            "bytes": limits.bytes,
+            "translations": most_translations(translator.search),
+        },
         "versions": {"translator": __version__, "python": python_version(), "torch": version("torch")},
     }
-
-
-async def _translate_while_connected(
-    batcher: Batcher, lines: Sequence[str], form: Form, request: Request, seconds: float
-) -> list[LineTranslations] | None:
-    """Return the translations of each line, or None if the client disconnects; either way the work ends.
-
-    Raises:
-        BusyError: too many requests are waiting.
-        HTTPException: the work takes longer than `seconds`, not counting the time in the queue.
-    """
-    begun = asyncio.Event()
-    work = asyncio.ensure_future(batcher.translate(lines, form, begun))
-    disconnected = asyncio.ensure_future(_disconnected(request))
-    has_begun = asyncio.ensure_future(begun.wait())
-    try:
-        # The clock starts with the work. Then whichever ends first decides: the translation, the client that leaves,
-        # or the clock.
-        await asyncio.wait({work, disconnected, has_begun}, return_when=asyncio.FIRST_COMPLETED)
-        await asyncio.wait({work, disconnected}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        if work.done():
-            return work.result()
-        if disconnected.done():
-            return None
-        raise HTTPException(504, f"the translation took longer than {seconds:g} seconds and was cancelled; send less")
-    finally:
-        # A cancelled translation leaves the queue, so that its work does not delay others.
-        work.cancel()
-        disconnected.cancel()
-        has_begun.cancel()
-
-
-def _line_records(lines: Sequence[str], translations: Sequence[LineTranslations]) -> list[dict[str, Any]]:
-    """Return the answer for each line, for JSON."""
-    records = []
-    for number, (line, line_translations) in enumerate(zip(lines, translations, strict=True), 1):
-        translation_records = [_record(translation) for translation in line_translations]
-        records.append({"line": number, "source": line, "translations": translation_records})
-    return records
 
 
 def _add_page(app: FastAPI, model: dict[str, Any], languages: Languages) -> None:
@@ -201,21 +149,53 @@ def _add_page(app: FastAPI, model: dict[str, Any], languages: Languages) -> None
 
 def _check_limits(model: dict[str, Any], lines: list[str], body: TranslateRequest) -> None:
     """Raise HTTPException or InputError if a request exceeds a limit of the server or of the engine."""
-    # The size of the body was limited already; these are the limits that `/api/model` states.
     sizes = {"characters": sum(map(len, lines)), "lines": len(lines)}
     for name, size in sizes.items():
         limit = model["limits"][name]
         if size > limit:
             raise HTTPException(413, f"the text has {size} {name}, but the limit is {limit}; send it in parts")
-    # What the method and the engine cannot give is refused before it waits in the queue.
-    most_translations = model["limits"]["translations"]
-    if body.count > most_translations:
+    most = model["limits"]["translations"]
+    if body.count > most:
         raise InputError(
             f"{body.count} translations of a line are requested, but the limit of this server with "
-            f"{model['search']['method']} search is {most_translations}"
+            f"{model['search']['method']} search is {most}"
         )
     if body.attention and not model["attention"]:
         raise InputError(f"the {model['engine']} engine does not provide attention")
+
+
+async def _while_connected(
+    translating: Awaitable[list[LineTranslations]], request: Request, seconds: float
+) -> list[LineTranslations] | None:
+    """Return the translations, or None if the client disconnects; raise HTTPException after `seconds`."""
+    work = asyncio.ensure_future(translating)
+    disconnected = asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait({work, disconnected}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            return work.result()
+        if disconnected.done():
+            return None
+        raise HTTPException(504, f"the translation took longer than {seconds:g} seconds and was cancelled; send less")
+    finally:
+        # A cancelled translation leaves the queue, so that its work does not delay others.
+        work.cancel()
+        disconnected.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    """Return as soon as the client closes the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _line_records(lines: Sequence[str], translations: Sequence[LineTranslations]) -> list[dict[str, Any]]:
+    """Return the answer for each line, for JSON."""
+    records = []
+    for number, (line, line_translations) in enumerate(zip(lines, translations, strict=True), 1):
+        translation_records = [_record(translation) for translation in line_translations]
+        records.append({"line": number, "source": line, "translations": translation_records})
+    return records
 
 
 def _record(translation: Translation) -> dict[str, Any]:
@@ -224,9 +204,3 @@ def _record(translation: Translation) -> dict[str, Any]:
     if translation.attention is not None:
         record["alignment"]["weights"] = word_weights(translation.attention)
     return record
-
-
-async def _disconnected(request: Request) -> None:
-    """Return as soon as the client closes the connection."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass

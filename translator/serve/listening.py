@@ -4,7 +4,7 @@ import contextlib
 import ipaddress
 import math
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Final
 
@@ -13,11 +13,11 @@ from fastapi import FastAPI
 
 from translator.errors import InputError
 from translator.run.signals import StopRequest
-from translator.serve.receiving import TimedProtocol
+from translator.serve import Limits
 
 _EVERY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Addresses that stand for all of this machine, and the one that its own browser reaches."""
-_SECONDS_BETWEEN_LOOKS: Final = 0.1
+_SECONDS_BETWEEN_LOOKS: Final = 0.1  # for a signal
 
 
 @contextlib.contextmanager
@@ -47,23 +47,19 @@ def url(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def serve(app: FastAPI, bound: socket.socket, stop: StopRequest, patience: float, ready: Callable[[], None]) -> None:
+def serve(app: FastAPI, bound: socket.socket, limits: Limits, stop: StopRequest) -> None:
     """Serve until a signal arrives, then answer pending requests and raise Interrupted.
 
     Args:
         app: the application.
         bound: the socket (see `listening_socket`).
-        stop: the signals; a second one ends the process immediately.
-        patience: seconds after the signal in which pending requests may still be answered.
-        ready: called once the server answers.
+        limits: of the connections, and of the time in which pending requests may still be answered.
+        stop: the signals.
     """
     config = uvicorn.Config(
         app,
-        loop="asyncio",
-        http=TimedProtocol,
-        ws="none",
-        lifespan="on",
-        timeout_graceful_shutdown=math.ceil(patience),
+        limit_concurrency=limits.connections + 1,  # uvicorn counts the connection that would be one too many
+        timeout_graceful_shutdown=math.ceil(limits.seconds) + 1,
         log_config=None,
         log_level="warning",
         access_log=False,
@@ -71,16 +67,11 @@ def serve(app: FastAPI, bound: socket.socket, stop: StopRequest, patience: float
     )
     server = uvicorn.Server(config)
     with stop.deferred(), ThreadPoolExecutor(1, "server") as thread:  # in a thread, uvicorn installs no signal handlers
-        work = thread.submit(server.run, [bound])
+        serving = thread.submit(server.run, [bound])
         try:
-            # The address is announced only once a browser would get an answer there.
-            while not work.done() and not server.started:
-                wait([work], _SECONDS_BETWEEN_LOOKS)
-            if server.started:
-                ready()
-            while not work.done() and not stop.requested:
-                wait([work], _SECONDS_BETWEEN_LOOKS)
+            while not serving.done() and not stop.requested:
+                wait([serving], _SECONDS_BETWEEN_LOOKS)
         finally:
             server.should_exit = True
-        work.result()
+        serving.result()
     stop.check()
