@@ -35,7 +35,7 @@ $(error $(firstword $(unknown)) is no setting of make. A key of a recipe needs S
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install download prepare train evaluate compare translate export serve tensorboard lint test test-core check format test-browser bench bench-gpu docs dist clean
+.PHONY: help install download prepare train evaluate compare translate export serve tensorboard lint test test-core check schema format test-browser bench bench-gpu docs dist clean
 
 help:  ## show this list
 	@echo 'make TARGET [NAME=value ...]'
@@ -106,6 +106,9 @@ test-core: TESTS := tests/core
 test-core: test  ## run the tests of the core alone, in seconds
 
 check: lint test  ## lint and test: what must hold before a change lands
+
+schema: install  ## write configs/schema.json, from which editors complete and check the keys of a recipe
+	@'$(BIN)/python' -c 'from translator.config.writing import schema_text; print(schema_text(), end="")' > configs/schema.json
 
 format: $(VENV)/.installed-dev  ## format every file
 	'$(BIN)/ruff' format .

@@ -13,49 +13,37 @@ from pathlib import Path
 import pytest
 
 from translator.cli import main, parser
-from translator.cli.arguments import repeat_set
-from translator.cli.completion import verbs_of
+from translator.cli.arguments import Verb, repeat_set
+from translator.cli.verbs import VERBS
 
 COMMAND = [sys.executable, "-m", "translator"]
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": ""}
 CONFIGS = Path(__file__).parents[2] / "configs"
-VERBS = dict(verbs_of(parser()))
-
-
-def is_group(name: str) -> bool:
-    """Whether the verb only holds other verbs, as `plot` holds `plot curves`."""
-    return any(verb.startswith(f"{name} ") for verb in VERBS)
-
-
-LEAVES = [name for name in VERBS if not is_group(name)]
-
-
-def examples() -> list[str]:
-    """Return the examples in the help of all verbs."""
-    commands = []
-    for name in LEAVES:
-        for line in (VERBS[name].epilog or "").splitlines():
-            if line.startswith("  translator "):
-                commands.append(line.strip())
-    return commands
+EXAMPLES = [example for verb in VERBS for example in verb.examples]
 
 
 def test_most_verbs_have_an_example() -> None:
-    assert len(examples()) > 20
+    assert len(EXAMPLES) > 15
 
 
-@pytest.mark.parametrize("name", LEAVES)
-def test_every_verb_and_every_argument_is_explained(name: str) -> None:
-    assert VERBS[name].description
-    unexplained = [action.dest for action in VERBS[name]._actions if not action.help]
-    assert unexplained == []
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_every_verb_and_every_option_is_explained_and_done_by_a_function(verb: Verb) -> None:
+    assert verb.summary
+    assert all(settings["help"] for _, settings in verb.options)
+    assert callable(verb.function())
 
 
-@pytest.mark.parametrize("command", examples())
+@pytest.mark.parametrize("command", EXAMPLES)
 def test_every_example_in_the_help_is_a_valid_command(command: str) -> None:
     program, *arguments = shlex.split(command.partition(" < ")[0].partition(" > ")[0])
     assert program == "translator"
     assert isinstance(parser().parse_args(repeat_set(arguments)), argparse.Namespace)
+
+
+def test_the_help_imports_no_implementation_of_a_verb() -> None:
+    script = "import sys, translator.cli; print(*sys.modules)"
+    names = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=ENVIRONMENT).stdout
+    assert {"translator.config", "pydantic", "numpy", "torch", "translator.cli.training"}.isdisjoint(names.split())
 
 
 def test_set_option_takes_several_settings_but_not_the_text_after_them() -> None:
@@ -97,20 +85,6 @@ def test_output_to_a_full_disk_gives_one_error_message(verb: str, unbuffered: st
     assert done.returncode == 2
     assert done.stderr.startswith(b"translator: cannot write standard output: the disk is full; free some space")
     assert done.stderr.count(b"\n") == 1, "neither a traceback nor a complaint of the interpreter at its exit"
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_mistake_keeps_its_exit_code_with_a_full_standard_error(tmp_path: Path) -> None:
-    with Path("/dev/full").open("wb") as full:
-        done = subprocess.run([*COMMAND, "tensorboard", str(tmp_path / "none")], stderr=full, env=ENVIRONMENT)
-    assert done.returncode == 2
-
-
-def test_a_deleted_current_folder_is_named_before_any_work(tmp_path: Path) -> None:
-    command = ["bash", "-c", f'rmdir "$PWD"; {shlex.join(COMMAND)} doctor']
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=ENVIRONMENT)
-    assert done.returncode == 2
-    assert done.stderr == "translator: the current folder no longer exists; change to another one, for example: cd ~\n"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import contextlib
 import io
 import json
-import os
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -13,13 +12,13 @@ import pytest
 from tests.support.derived_runs import RECIPE, config_of, read_lines, sentences, write_lines
 from translator.checkpoint.state import find_checkpoint, read_state
 from translator.cli import main
-from translator.corpus.derived import corpus_of_run, write_best
+from translator.config import load_config
+from translator.corpus.derived import best_translations, corpus_of_run
 from translator.evaluation.metrics import sentence_bleu
 from translator.inference.exported import is_export
 from translator.inference.translator import Translator
-from translator.recipes.distillation import plan_distillation
+from translator.recipes.distillation import write_distillation
 from translator.run.folder import RunFolder
-from translator.run.made_files import MadeFiles
 
 pytestmark = pytest.mark.usefixtures("little_effort")
 MONOLINGUAL = sentences(range(1100, 1104))
@@ -106,75 +105,40 @@ def test_distilling_again_reuses_all(distilled: Distillation, capsys: pytest.Cap
     assert distilled.step() == step
 
 
-def test_a_trained_student_takes_no_other_text(distilled: Distillation, capsys: pytest.CaptureFixture[str]) -> None:
-    recipe = distilled.command[distilled.command.index("--recipe") + 1]
-    assert main([*distilled.command[:-1], recipe]) == 2
-    assert "was trained on other text" in capsys.readouterr().err
-
-
-def test_the_plan_of_a_student_puts_its_text_beside_the_run(folder: Path, tmp_path: Path) -> None:
+def test_a_recipe_of_a_student_names_the_translations_and_no_typos_in_persian(folder: Path, tmp_path: Path) -> None:
     teacher = RunFolder.open(folder / "fa-en")
-    corpus = corpus_of_run(teacher.config())
-    plan = plan_distillation(
+    text = tmp_path / "small.text"
+    recipe, _ = write_distillation(
         teacher,
-        corpus,
+        corpus_of_run(teacher.config()),
         tmp_path / "small",
-        has_monolingual=True,
+        text,
+        monolingual="more",
         recipe="student",
         overrides=["training.max_steps=7"],
     )
-    names = {path.name for path in plan.outputs}
-    assert names == {"toy.jsonl", "toy.en", "monolingual.fa", "monolingual.en"}
-    assert {path.parent for path in plan.outputs} == {tmp_path / "small.text"}
-
-    assert plan.config.training.max_steps == 7
-    assert plan.config.training.augmentation.typos == 0, "it changes English input, and this student reads Persian"
-    assert Path(plan.config.run.directory) == tmp_path / "small"
-
-
-class BestTexts:
-    """The best of listed translations, in a file; every list has the same time stamp."""
-
-    def __init__(self, folder: Path) -> None:
-        self.file = folder / "best"
-        self._n_best = folder / "n.jsonl"
-        self._made_files = MadeFiles(folder)
-
-    def after(self, *texts: str, reference: str = "a b c d", fingerprint: str = "first") -> str:
-        """List `texts`, and return the best of them."""
-        translations = [{"text": text} for text in texts]
-        with self._made_files.writing(self._n_best):
-            self._n_best.write_text(f"{json.dumps({'translations': translations})}\n", encoding="utf-8")
-        os.utime(self._n_best, (1, 1))
-        write_best(self._n_best, [reference], fingerprint, sentence_bleu, self.file, self._made_files)
-        return self.file.read_text(encoding="utf-8")
+    config = load_config(recipe)
+    toy, more = config.corpus.sources[:2]
+    assert (toy.source_path, toy.use) == (str(text / "toy.en"), "train")
+    assert (more.source_path, more.target_path) == (str(text / "more.en"), str(text / "more.fa"))
+    assert config.training.max_steps == 7
+    assert config.training.augmentation.typos == 0, "it changes English input, and this student reads Persian"
+    assert Path(config.run.directory) == tmp_path / "small"
 
 
-@pytest.fixture
-def best_texts(tmp_path: Path) -> BestTexts:
-    """After the lists of a first run, in which the second translation equals the reference."""
-    best_texts = BestTexts(tmp_path)
-    assert best_texts.after("a b", "a b c d", "d c") == "a b c d\n"
-    return best_texts
+def test_the_best_translation_is_the_nearest_to_the_reference() -> None:
+    rows = []
+    for texts in (["a b", "a b c d", "d c"], ["d c", "a b"]):
+        rows.append(json.dumps({"translations": [{"text": text} for text in texts]}))
+    assert list(best_translations(rows, ["a b c d", "a b"], sentence_bleu)) == ["a b c d", "a b"]
 
 
-def test_the_best_translations_stay_while_nothing_changes(best_texts: BestTexts) -> None:
-    time_stamp = best_texts.file.stat().st_mtime_ns
-    assert best_texts.after("a b", "a b c d", "d c") == "a b c d\n"
-    assert best_texts.file.stat().st_mtime_ns == time_stamp
-
-
-def test_the_best_translations_follow_the_content_of_the_lists(best_texts: BestTexts) -> None:
-    assert best_texts.after("a b", "a b c", "d c") == "a b c\n"
-
-
-def test_the_best_translations_follow_the_references(best_texts: BestTexts) -> None:
-    assert best_texts.after("a b", "a b c d", "d c", reference="d c", fingerprint="second") == "d c\n"
-
-
-def test_removed_best_translations_are_written_again(best_texts: BestTexts) -> None:
-    best_texts.file.unlink()
-    assert best_texts.after("a b", "a b c d", "d c") == "a b c d\n"
+def test_a_teachers_best_translations_follow_its_lists(distilled: Distillation) -> None:
+    text = distilled.folder / "en-fa-student.text"
+    before = (text / "toy.fa").read_bytes()
+    (text / "toy.fa").unlink()
+    assert main(distilled.command) == 0
+    assert (text / "toy.fa").read_bytes() == before
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The verb fine-tune: what a run on new text takes over, what it replays, what it reuses, and what it refuses."""
 
-import argparse
 import contextlib
 import io
 import re
@@ -14,13 +13,12 @@ from tests.support.derived_runs import SHORT, config_of, recipe, with_translatio
 from tests.support.toy_corpora import write_pairs
 from tests.support.untrained import untrained_run
 from translator.cli import main
-from translator.cli.arguments import Verb
-from translator.config import Config, SourceConfig, load_config
+from translator.config import Config, load_config
 from translator.corpus.derived import corpus_of_run
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.data import DataHandler
 from translator.recipes.corpus_recipe import CorpusSize
-from translator.recipes.fine_tuning import FineTuningPlan, plan_fine_tuning
+from translator.recipes.fine_tuning import fine_tuning_changes
 from translator.run.folder import RunFolder
 from translator.run.signals import StopRequest
 from translator.subword import SubwordPair
@@ -145,13 +143,10 @@ def without_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
 def without_training(monkeypatch: pytest.MonkeyPatch, without_comparison: None) -> None:
     """Write a run with random weights where the verb trains one."""
 
-    def write_run(verb: Verb, arguments: Sequence[str], stop: StopRequest) -> None:
-        assert verb.name == "train"
-        options = argparse.ArgumentParser()
-        options.add_argument("--config")
-        untrained_run(load_config(options.parse_args(arguments).config))
+    def write_run(recipe: str, overrides: Sequence[str], stop: StopRequest) -> None:
+        untrained_run(load_config(recipe, overrides))
 
-    monkeypatch.setattr("translator.cli.fine_tuning.run_verb", write_run)
+    monkeypatch.setattr("translator.cli.fine_tuning.train_recipe", write_run)
 
 
 @pytest.mark.usefixtures("without_comparison")
@@ -162,19 +157,9 @@ def test_fine_tuning_again_reuses_its_recipe_and_its_run(tuned: FineTuning, caps
     assert "is finished" in printed
 
 
-@pytest.mark.usefixtures("without_comparison")
-def test_a_recipe_that_its_user_has_changed_is_taken(tuned: FineTuning) -> None:
-    file = tuned.folder / "tuned.yaml"
-    text = file.read_text(encoding="utf-8")
-    assert "log_every: 20" in text
-    file.write_text(text.replace("log_every: 20", "log_every: 10"), encoding="utf-8")
-    assert fine_tune(tuned.folder) == 0
-    file.write_text(text, encoding="utf-8")
-
-
 def test_fine_tuning_again_refuses_other_settings(tuned: FineTuning, capsys: pytest.CaptureFixture[str]) -> None:
     assert fine_tune(tuned.folder, "--replay", "0.2") == 2
-    assert "was made with other settings; give --output another folder" in capsys.readouterr().err
+    assert "tuned.yaml exists and is another recipe than this command makes" in capsys.readouterr().err
 
 
 def test_an_impossible_share_of_replayed_text_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -228,35 +213,20 @@ def test_a_single_new_pair_is_enough(folder: Path) -> None:
     assert fine_tune(folder, corpus="single.tsv", output="single") == 0, "nothing of it is held out"
 
 
-def plan_for(folder: Path, new_folder: Path, size: CorpusSize) -> FineTuningPlan:
-    parent = RunFolder.open(folder / "en-fa")
-    return plan_fine_tuning(
-        parent,
-        corpus_of_run(parent.config()),
-        [SourceConfig(name="new", path=str(folder / "new.tsv"))],
-        [size],
-        new_folder,
-        replay_share=0.5,
-        recipe="fine-tune",
-        overrides=[],
-    )
-
-
 # Three passes over 1.5 tokens a word, which are half of the 512 in a batch; but at least 900 updates.
 @pytest.mark.parametrize(("words", "updates"), [(1_000, 900), (1_000_000, round(3 * 1.5e6 / 256))])
-def test_the_plan_of_a_fine_tuning_follows_the_size_of_the_new_text(
-    words: int, updates: int, folder: Path, tmp_path: Path
-) -> None:
+def test_a_fine_tuning_follows_the_size_of_the_new_text(words: int, updates: int, folder: Path) -> None:
     size = CorpusSize(pairs=words // 10, words=words, distinct_words=100)
-    plan = plan_for(folder, tmp_path / "run", size)
-    assert plan.updates == updates
-    assert plan.config.training.max_steps == updates
-    assert plan.held_out.test == min(500, size.pairs // 10)
+    changes = fine_tuning_changes(RunFolder.open(folder / "en-fa"), [size], 0.5, "fine-tune")
+    values = {choice.key: choice.value for choice in changes}
+    assert values["training.max_steps"] == updates
+    assert values["corpus.split.test"] == min(500, size.pairs // 10)
 
 
-def test_a_plan_writes_nothing(folder: Path, tmp_path: Path) -> None:
-    plan_for(folder, tmp_path / "run", CorpusSize(pairs=100, words=1_000, distinct_words=100))
-    assert list(tmp_path.iterdir()) == []
+def test_a_recipe_of_a_fine_tuning_says_why_it_changes_a_setting_unless_the_user_did(tuned: FineTuning) -> None:
+    lines = (tuned.folder / "tuned.yaml").read_text(encoding="utf-8").splitlines()
+    assert any(line.startswith("  learning_rate: ") and line.endswith("# a third of the run's") for line in lines)
+    assert "  max_steps: 2" in lines
 
 
 def word_counts(file: Path) -> dict[str, int]:
@@ -291,5 +261,5 @@ def test_a_recipe_of_the_user_beside_the_new_run_is_not_replaced(
     file = folder / "mine.yaml"
     file.write_text("run: {directory: runs/mine}\n", encoding="utf-8")
     assert fine_tune(folder, output="mine") == 2
-    assert "mine.yaml was not made by this command; give --output another folder" in capsys.readouterr().err
+    assert "mine.yaml exists and is another recipe than this command makes" in capsys.readouterr().err
     assert file.read_text(encoding="utf-8") == "run: {directory: runs/mine}\n"

@@ -1,6 +1,5 @@
-"""The verbs recipe and schema: what they print, and what they write."""
+"""The verb recipe: what it prints, and what it writes."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,6 @@ import pytest
 from tests.support.complaints import complaint
 from translator.cli import main
 from translator.config import load_config
-from translator.config.writing import schema_text
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 
@@ -36,6 +34,13 @@ def test_a_recipe_is_copied(capsys: pytest.CaptureFixture[str]) -> None:
     assert load_config("mine/own.yaml") == load_config("sample")
 
 
+@pytest.mark.parametrize("name", ["sample", "reference/r5"])
+def test_a_copied_recipe_names_the_schema_where_it_is(name: str) -> None:
+    assert main(["recipe", name, "--output", "own.yaml"]) == 0
+    first_line = Path("own.yaml").read_text(encoding="utf-8").splitlines()[0]
+    assert first_line == f"# yaml-language-server: $schema={CONFIGS.resolve() / 'schema.json'}"
+
+
 def test_a_copied_recipe_replaces_no_file(capsys: pytest.CaptureFixture[str]) -> None:
     Path("own.yaml").write_text("mine", encoding="utf-8")
     message = complaint(capsys, "recipe", "sample", "--output", "own.yaml")
@@ -45,14 +50,3 @@ def test_a_copied_recipe_replaces_no_file(capsys: pytest.CaptureFixture[str]) ->
 
 def test_an_unknown_recipe_is_refused_with_the_names_of_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert "unknown recipe `sampel`; shipped recipes: " in complaint(capsys, "recipe", "sampel")
-
-
-def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["schema"]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads(schema_text())
-
-
-def test_the_schema_is_written(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["schema", "--output", "schema.json"]) == 0
-    assert "$schema=schema.json" in capsys.readouterr().out
-    assert Path("schema.json").read_text(encoding="utf-8") == schema_text()

@@ -14,7 +14,6 @@ import pytest
 
 from tests.support.loud_translator import ENVIRONMENT, STOPPABLE, loud
 from tests.support.pipes import pipe_with
-from translator.errors import InputError
 from translator.inference import line_translation
 from translator.inference.line_reader import FILE
 from translator.inference.line_translation import Work
@@ -88,18 +87,8 @@ def test_a_line_that_is_not_utf8_is_translated_with_a_warning(caplog: pytest.Log
     written = through(b"a\n" * 100 + b"bc\xffd\n" + b"\xc3\n" * 8 + b"e")
     assert written == "A\n" * 100 + "BC\ufffdD\n" + "\ufffd\n" * 8 + "E\n"
     assert caplog.messages == [
-        "not UTF-8 in line 101 of the input and 8 more up to line 109: invalid bytes are left out "
-        "(--strict rejects such lines)"
+        "not UTF-8 in line 101 of the input and 8 more up to line 109: invalid bytes are left out"
     ]
-
-
-@pytest.mark.parametrize("processes", [1, 2])
-def test_a_strict_stream_writes_earlier_lines_then_names_the_invalid_line(processes: int) -> None:
-    output = io.StringIO()
-    work = Work(loud, OutputForm(), strict=True)
-    with pytest.raises(InputError, match=r"line 1501 of the input is not UTF-8 \(byte 3 of the line\); find out"):
-        from_file(b"a\n" * 1500 + b"bc\xff\na\n", work, processes, output)
-    assert output.getvalue() == "A\n" * 1500
 
 
 def test_a_full_output_pipe_does_not_delay_a_stop_signal() -> None:

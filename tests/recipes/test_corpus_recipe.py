@@ -8,10 +8,11 @@ import pytest
 from tests.support.corpora import TABLE, one_file
 from tests.support.doc_examples import ROOT
 from translator.config import Config, SourceConfig, load_config, parse_config
+from translator.config.loading import config_of
 from translator.data import DataHandler
 from translator.errors import ConfigError, SubwordError
-from translator.recipes.corpus_recipe import CorpusSize, choose, find_recipe, plan_corpus_recipe
-from translator.recipes.recipe_text import Choice
+from translator.recipes.corpus_recipe import CorpusSize, choose, find_recipe, plan_settings
+from translator.recipes.recipe_text import recipe_text
 
 
 @pytest.mark.parametrize("gpu", [False, True])
@@ -37,47 +38,39 @@ def test_settings_for_a_million_words_are_about_those_of_the_tuned_recipe() -> N
 
 
 SIZE = CorpusSize(pairs=900, words=9000, distinct_words=700)
-FILE = Path("runs/my.yaml")
-SOURCE = SourceConfig(name="my", path="my.tsv")
 
 
 @pytest.mark.parametrize("gpu", [False, True])
 @pytest.mark.parametrize("direction", ["en-fa", "fa-en"])
-@pytest.mark.parametrize("folder", ["runs", "my: 'odd' \\1 # \"folder\"", "پوشهٔ من"])
-def test_the_text_of_a_recipe_has_the_settings_of_its_plan(gpu: bool, direction: str, folder: str) -> None:
+@pytest.mark.parametrize("folder", ["runs", "my: 'odd' \\1 # \"folder\"", "پوشهٔ من", "two\n\nmodel: lines"])
+def test_the_text_of_a_recipe_has_its_settings(gpu: bool, direction: str, folder: str) -> None:
     sources = [
         SourceConfig(name="my", path=f"{folder}/my.tsv"),
         SourceConfig(name="b", source_path=f"{folder}/b.en", target_path=f"{folder}/b.fa", max_pairs=5),
     ]
-    vocabulary = [Choice("subword.vocabulary_size", 300, "few"), Choice("subword.joint", True, "poor")]
     file = Path(folder) / "my+b.yaml"
-    recipe = plan_corpus_recipe(file, sources, SIZE, gpu=gpu, direction=direction, vocabulary=vocabulary)
-    config = recipe.config
-    assert parse_config(recipe.text(), "text") == config
+    values, choices = plan_settings(file, sources, SIZE, gpu=gpu, direction=direction)
+    config = parse_config(recipe_text("Two lines\nof a title", values, choices), "text")
+    assert config == config_of(values, "values")
     assert config.run.directory == str(Path(folder) / "my+b")
-    assert config.subword.vocabulary_size == 300
-    assert config.subword.joint
     assert config.corpus.direction == direction
     assert list(config.corpus.sources) == sources
+    assert (config.training.augmentation.typos > 0) == (direction == "en-fa")
 
 
-def test_a_recipe_keeps_the_comments_of_its_base_and_gives_its_reasons() -> None:
-    recipe = plan_corpus_recipe(FILE, [SOURCE], SIZE, gpu=False)
-    lines = recipe.text().splitlines()
-    assert lines[0] == "# Chosen for a corpus of 900 pairs. Edit it as needed, and train with:"
-    assert "  model_type: unigram           # unigram, bpe or char" in lines
-    assert "  d_model: 128             # fits the size of the corpus" in lines
+def test_a_recipe_gives_its_reasons_beside_what_was_chosen() -> None:
+    values, choices = plan_settings(Path("runs/my.yaml"), [SourceConfig(name="my", path="my.tsv")], SIZE, gpu=False)
+    lines = recipe_text("A title", values, choices).splitlines()
+    assert lines[0] == "# A title"
+    assert "  model_type: unigram" in lines
+    assert "  d_model: 128                  # fits the size of the corpus" in lines
 
 
-def test_overrides_change_the_plan_of_a_recipe_and_not_its_text() -> None:
-    recipe = plan_corpus_recipe(FILE, [SOURCE], SIZE, gpu=False, overrides=["model.heads=2"])
-    assert recipe.config.model.heads == 2
-    assert parse_config(recipe.text(), "text").model.heads == 4
-
-
-def test_an_override_with_a_mistake_gives_no_plan() -> None:
-    with pytest.raises(ConfigError, match=r"runs/my\.yaml with --set has 1 mistake:\n  --set model\.headz=2: "):
-        plan_corpus_recipe(FILE, [SOURCE], SIZE, gpu=False, overrides=["model.headz=2"])
+def test_an_override_with_a_mistake_writes_no_recipe(tmp_path: Path) -> None:
+    source = one_file(tmp_path / "my.tsv", TABLE)
+    with pytest.raises(ConfigError, match=r"text\.yaml with --set has 1 mistake:\n  --set model\.headz=2: "):
+        find_recipe(tmp_path / "runs", [source], gpu=False, overrides=["model.headz=2"])
+    assert not (tmp_path / "runs").exists()
 
 
 @pytest.mark.parametrize("gpu", [False, True])

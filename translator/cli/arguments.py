@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import pkgutil
 import re
 import shlex
 import sys
@@ -9,9 +10,9 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from translator.config.paths import expand_home
 from translator.errors import InputError
 from translator.inference.line_writer import write_lines
 from translator.run.logging import LOGGER
@@ -42,12 +43,14 @@ class Verb:
     summary: str  # first line: list of verbs; all lines: help of this verb
     options: tuple[Option, ...]
     examples: tuple[str, ...]
-    run: Run
+    run: Run | str  # a function of the parsed options and the stop request, or its place as `module:function`
 
-    @property
-    def module(self) -> str:
-        """The module that defines the verb."""
-        return self.run.__module__
+    def function(self) -> Run:
+        """Return the function that does what the verb says; its module is imported now."""
+        if isinstance(self.run, str):
+            function: Run = pkgutil.resolve_name(self.run)
+            return function
+        return self.run
 
     def add_to(self, verbs: "argparse._SubParsersAction[VerbParser]") -> None:
         """Add the verb to a parser."""
@@ -58,27 +61,23 @@ class Verb:
             epilog="\n  ".join(("examples:", *self.examples)) if self.examples else None,
             formatter_class=VerbFormatter,
         )
-        self._add_options(parser)
-
-    def parser(self) -> "VerbParser":
-        """Return a parser of the arguments after the name of this verb."""
-        parser = VerbParser(prog=f"translator {self.name}")
-        self._add_options(parser)
-        return parser
-
-    def _add_options(self, parser: argparse.ArgumentParser) -> None:
         for name, settings in self.options:
             parser.add_argument(name, **settings)
-        parser.set_defaults(verb=self.run)
+        parser.set_defaults(verb=self)
 
 
 def verb(name: str, summary: str, *options: Option, examples: tuple[str, ...] = ()) -> Callable[[Run], Verb]:
-    """Return a decorator that turns a function of the parsed options and the stop request into a verb."""
+    """Return a decorator that turns a function into a verb, in a file that imports nothing slow at its top."""
 
     def decorate(run: Run) -> Verb:
         return Verb(name=name, summary=summary, options=options, examples=examples, run=run)
 
     return decorate
+
+
+def declared_verbs(*modules: ModuleType) -> list[Verb]:
+    """Return the verbs that the decorator `verb` declares in `modules`."""
+    return [value for module in modules for value in vars(module).values() if isinstance(value, Verb)]
 
 
 def option(name: str, help_text: str, **settings: Any) -> Option:
@@ -191,6 +190,8 @@ def place(text: str) -> str:
         raise argparse.ArgumentTypeError(
             f"the path {text!r} has a control character, such as a tab or a line break; rename the file or folder"
         )
+    from translator.config.paths import expand_home  # with all of `config`, which `--help` does without
+
     return expand_home(text)
 
 

@@ -6,97 +6,87 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from translator.cli.arguments import PARENT_RUN, SET, load_model, option, place, say, verb
-from translator.cli.deriving import (
-    PLAIN_TEXT,
-    compare_runs,
-    open_trained_run,
-    run_verb,
-    write_monolingual,
-    write_translations,
-)
-from translator.cli.training import train
+from translator.checkpoint.state import MODEL_FILE, find_checkpoint
+from translator.cli.arguments import load_model, say
+from translator.cli.deriving import compare_runs, monolingual_lines, open_trained_run, write_translations
+from translator.cli.training import train_recipe
+from translator.corpus.derived import best_translations, corpus_of_run, read_texts, test_set_arguments, write_lines
+from translator.corpus.normalizer_file import rules_of_run
+from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.errors import InputError
+from translator.evaluation.metrics import sentence_bleu
+from translator.inference.exported import is_export
+from translator.recipes.derived_recipe import derived_folder, free_name, names_of
+from translator.recipes.distillation import write_distillation
+from translator.recipes.text_folder import text_folder
+from translator.run.folder import RunFolder
 from translator.run.signals import StopRequest
-
-if TYPE_CHECKING:
-    from translator.corpus.prepared_corpus import PreparedCorpus
-    from translator.run.folder import RunFolder
 
 _TIMED_SENTENCES: Final = 500
 _WARM_UP_SENTENCES: Final = 8  # translated before the clock starts
 
 
-@verb(
-    "distill",
-    "train a small, fast student on the translations of a run, and export it in int8",
-    PARENT_RUN,
-    option("--recipe NAME", "recipe of subwords, model and training (default: student)", type=place, default="student"),
-    option("--beam N", "beam width; the hypothesis nearest to a reference is used (default: 5)", type=int, default=5),
-    option(
-        "--monolingual FILE",
-        f"more text for the teacher to translate, in its source language, {PLAIN_TEXT}",
-        nargs="+",
-        action="extend",
-        type=place,
-    ),
-    option("--output FOLDER", "folder of the student's run (default: RUN-student)", type=place),
-    SET,
-    examples=("translator distill --run runs/cpu-small",),
-)
-def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
-    from translator.corpus.derived import corpus_of_run, write_best
-    from translator.corpus.normalizer_file import rules_of_run
-    from translator.evaluation.metrics import sentence_bleu
-    from translator.recipes.derived_recipe import derived_folder, recipe_file, write_derived
-    from translator.recipes.distillation import plan_distillation
-    from translator.run.folder import RunFolder
-    from translator.run.made_files import filled_folder
-
-    # 1. Decide.
+def distill(options: argparse.Namespace, stop: StopRequest) -> None:
+    """Train a student on the translations of a run, export it, and compare both."""
+    # 1. Read the run and its text.
     if options.beam < 2:
         raise InputError(f"--beam {options.beam}: distillation needs at least two hypotheses; 5 is usual")
     teacher = open_trained_run(options.run)
-    student = derived_folder(options.output or f"{teacher.folder.path}-student", teacher.folder)
-    corpus = corpus_of_run(teacher.config, rules_of_run(teacher.folder))
-    monolingual = options.monolingual or []
-    plan = plan_distillation(
-        teacher.folder,
+    student = derived_folder(options.output or f"{teacher.path}-student", teacher)
+    corpus = corpus_of_run(teacher.config(), rules_of_run(teacher))
+    source_side, target_side = corpus.sides
+    monolingual = None
+    lines: list[str] = []
+    if options.monolingual:
+        monolingual = free_name("monolingual", names_of(teacher.config()))
+        lines = monolingual_lines(options.monolingual, teacher)
+
+    # 2. Write the recipe of the student.
+    folder = student.with_name(f"{student.name}.text")
+    recipe, line = write_distillation(
+        teacher,
         corpus,
         student,
-        has_monolingual=bool(monolingual),
+        folder,
+        monolingual=monolingual,
         recipe=options.recipe,
         overrides=options.overrides,
     )
-    recipe = recipe_file(student)
+    say(line)
+
+    # 3. The teacher translates; of its hypotheses for a pair, the one nearest to the reference is used.
     beam_search = ("search.method=beam", f"search.beam_size={options.beam}")
-    load_teacher = partial(load_model, (teacher.folder.path,), "auto", "best", "auto", beam_search)
+    load_teacher = partial(load_model, (teacher.path,), "auto", "best", "auto", beam_search)
+    names = [f"{name}.{target_side}" for name in corpus.names("train")]
+    if monolingual is not None:
+        names += [f"{monolingual}.{source_side}", f"{monolingual}.{target_side}"]
+    with text_folder(folder, names) as texts:
+        if monolingual is not None:
+            source = folder / f"{monolingual}.{source_side}"
+            write_lines(source, lines)
+            write_translations(load_teacher, source, texts, f"{monolingual}.{target_side}")
+        for name in corpus.names("train"):
+            n_best = f"{name}.jsonl"
+            source = corpus.directory / "train" / f"{name}.{source_side}"
+            write_translations(load_teacher, source, texts, n_best, options.beam)
+            best = f"{name}.{target_side}"
+            made_from = f"{corpus.fingerprint} {texts.made_from(n_best)}"
+            if texts.made_from(best) != made_from:
+                references = corpus.lines("train", name, target_side)
+                write_lines(folder / best, best_translations(read_texts(folder / n_best), references, sentence_bleu))
+                texts.note(best, made_from)
 
-    with filled_folder(plan.folder, monolingual, plan.outputs) as made_files:
-        say(write_derived(teacher.folder, recipe, plan.config))
-
-        # 2. The teacher translates; of its hypotheses for a pair, the one nearest to the reference is used.
-        if plan.monolingual is not None:
-            text = plan.monolingual
-            write_monolingual(monolingual, teacher, text.source, made_files, RunFolder(student))
-            write_translations(load_teacher, text.source, text.target, made_files)
-        for pairs in plan.texts:
-            write_translations(load_teacher, pairs.source, pairs.n_best, made_files, options.beam)
-            references = corpus.lines("train", pairs.name, corpus.sides[1])
-            write_best(pairs.n_best, references, corpus.fingerprint, sentence_bleu, pairs.best, made_files)
-
-        # 3. The student learns.
-        run_verb(train, ["--config", str(recipe)], stop)
-        _export_and_compare(teacher.folder, student, corpus)
+    # 4. The student learns.
+    say("", f"translator train --config {shlex.quote(str(recipe))}", "")
+    train_recipe(str(recipe), (), stop)
+    _export_and_compare(teacher, student, corpus)
 
 
-def _export_and_compare(teacher: "RunFolder", student: Path, corpus: "PreparedCorpus") -> None:
+def _export_and_compare(teacher: RunFolder, student: Path, corpus: PreparedCorpus) -> None:
     """Export a student in int8, and compare its scores, size and speed with those of its teacher."""
-    from translator.corpus.derived import test_set_arguments
-    from translator.export.package import export_run
-    from translator.inference.exported import is_export
+    from translator.export.package import export_run  # with torch, after the mistakes of the user
 
     # Int8 is what a small student is made for: a quarter of the size, and faster on a CPU.
     small = student.with_name(f"{student.name}-int8")
@@ -123,8 +113,6 @@ def _export_and_compare(teacher: "RunFolder", student: Path, corpus: "PreparedCo
 
 def _size_and_speed(name: str, folder: Path, lines: Sequence[str]) -> str:
     """Return a line with size and speed of a run or an export; a first translation, to warm up, is not timed."""
-    from translator.checkpoint.state import MODEL_FILE, find_checkpoint
-
     translator = load_model([folder], "auto", "best", "auto", ())
     translator.translate_lines(lines[:_WARM_UP_SENTENCES])
     start = time.perf_counter()

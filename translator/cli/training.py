@@ -5,45 +5,26 @@ import itertools
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING
 
-from translator.cli.arguments import SET, option, place, say, verb
+from translator.cli.arguments import say
+from translator.config import Config, load_config
+from translator.config.loading import check_overrides
+from translator.corpus.sources import corpora_in_arguments, source_files, with_overrides
 from translator.errors import InputError
+from translator.recipes.corpus_recipe import as_overrides, find_recipe
 from translator.run.signals import StopRequest
 
 if TYPE_CHECKING:
-    from translator.config import Config
     from translator.training.run_training import TrainingOutcome
 
-_CORPUS: Final = (
-    "your corpus: two text files (English, Persian), a zip, TSV, CSV, JSON Lines, Parquet or TMX, or a folder "
-    "of these; repeat it for several. Without --config, a recipe that fits it is written to runs/NAME.yaml"
-)
 
-
-_RECIPE: Final = (
-    option(
-        "--config FILE",
-        "YAML recipe, or the name of a shipped one (translator recipe); optional with --corpus",
-        type=place,
-    ),
-    option("--corpus PATH", _CORPUS, dest="corpora", action="append", nargs="+", type=place, default=[]),
-    SET,
-)
-
-
-@verb(
-    "prepare",
-    "clean and split a corpus, train its subword models, and store its tokens",
-    *_RECIPE,
-    examples=("translator prepare --config sample", "translator prepare --corpus my.en my.fa"),
-)
-def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
-    from translator.config import load_config
-
-    recipe = _choose_recipe(options)
-    config = load_config(recipe.name, recipe.overrides)
+def prepare(options: argparse.Namespace, stop: StopRequest) -> None:
+    """Prepare the text, the subword models and the tokens of a recipe; print counts and the next command."""
+    recipe, overrides = _choose_recipe(options)
+    config = load_config(recipe, overrides)
     _refuse_missing_text(config)
     # Mistakes of the user are told by now, before torch is imported, which takes seconds.
     from translator.data import DataHandler
@@ -58,48 +39,35 @@ def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
     say(report.tables(), "", f"prepared in {prepared}; the report with examples: {page}")
     if config.training.initialize_from is None:
         warn_of_few_pairs(data.corpus)
-    say(f"Next: {_train_command(recipe.name, options)}")
+    say(f"Next: {_train_command(recipe, options)}")
 
 
 def _train_command(recipe: str, options: argparse.Namespace) -> str:
-    """Return the command that trains on what was prepared; of make if make started this."""
-    files: list[str] = []
-    if options.config is not None:  # else the recipe was written for the corpus, and names it
-        files = list(itertools.chain.from_iterable(options.corpora))
-
-    if "MAKELEVEL" in os.environ:
-        words = ["make train", f"CONFIG={shlex.quote(recipe)}"]
-        if files:
-            words.append(f"CORPUS={shlex.quote(shlex.join(files))}")
-        if options.overrides:
-            words.append(f"SET={shlex.quote(' '.join(options.overrides))}")
-        return " ".join(words)
-
-    arguments = ["translator", "train", "--config", recipe]
-    if files:
-        arguments += ["--corpus", *files]
+    """Return the command that trains on what was prepared."""
+    arguments = [_program(), "train", "--config", recipe]
+    if options.config is not None and options.corpora:  # else the recipe was written for the corpus, and names it
+        arguments += ["--corpus", *itertools.chain.from_iterable(options.corpora)]
     if options.overrides:
         arguments += ["--set", *options.overrides]
     return shlex.join(arguments)
 
 
-@verb(
-    "train",
-    "prepare, train (or resume training), and evaluate",
-    *_RECIPE,
-    option("--allow-changed", "resume although settings that affect the result have changed", action="store_true"),
-    examples=(
-        "translator train --config sample",
-        "translator train --corpus my.en my.fa",
-        "translator train --config my.yaml --set training.max_steps=2000 run.directory=runs/short",
-    ),
-)
 def train(options: argparse.Namespace, stop: StopRequest) -> None:
-    """Train a run, in this process or in several that this one starts."""
-    from translator.config import load_config
+    """Train a run, or resume its training."""
+    recipe, overrides = _choose_recipe(options)
+    train_recipe(recipe, overrides, stop, allow_changed=options.allow_changed)
 
-    recipe = _choose_recipe(options)
-    config = load_config(recipe.name, recipe.overrides)
+
+def train_recipe(recipe: str, overrides: Sequence[str], stop: StopRequest, *, allow_changed: bool = False) -> None:
+    """Train the run of a recipe, in this process or in several that this one starts; print its scores.
+
+    Args:
+        recipe: a file, or the name of a shipped recipe.
+        overrides: the user's settings, as KEY.PATH=VALUE.
+        stop: the signals of this process.
+        allow_changed: resume although settings that affect the result have changed.
+    """
+    config = load_config(recipe, overrides)
     _refuse_missing_text(config)
     # Mistakes of the user are told by now, before torch is imported, which takes seconds.
     from translator.training.launching import errors_end_the_rank, launch, launched
@@ -110,25 +78,28 @@ def train(options: argparse.Namespace, stop: StopRequest) -> None:
     if not launched():
         processes = choose_processes(config)
         if processes > 1:
-            if code := launch(options.arguments, processes, stop, threads_for(config.run.threads, processes)):
+            command = ["train", "--config", recipe]
+            for override in overrides:
+                command += ["--set", override]
+            if allow_changed:
+                command.append("--allow-changed")
+            if code := launch(command, processes, stop, threads_for(config.run.threads, processes)):
                 raise SystemExit(code)
             return
 
     with errors_end_the_rank():
-        outcome = train_run(config, stop, options.allow_changed)
+        outcome = train_run(config, stop, allow_changed)
     if outcome.main:
         _print_outcome(outcome, config)
 
 
-def _refuse_missing_text(config: "Config") -> None:
+def _refuse_missing_text(config: Config) -> None:
     """Raise CorpusError if a file of the corpus or of a test set is missing or unsuitable."""
-    from translator.corpus.sources import source_files
-
     for source in (*config.corpus.sources, *config.evaluation.test_sources):
         source_files(source)
 
 
-def _print_outcome(outcome: "TrainingOutcome", config: "Config") -> None:
+def _print_outcome(outcome: "TrainingOutcome", config: Config) -> None:
     """Print scores, samples, and commands to try with the trained run."""
     from translator.evaluation.terminal_report import format_samples, format_scores
 
@@ -146,13 +117,8 @@ def _print_outcome(outcome: "TrainingOutcome", config: "Config") -> None:
     say("Next:", *(f"  {command}" for command in commands))
 
 
-class _Recipe(NamedTuple):
-    name: str  # a file, or the name of a shipped recipe
-    overrides: list[str]
-
-
-def _choose_recipe(options: argparse.Namespace) -> _Recipe:
-    """Return the recipe that the arguments name, or one that fits `--corpus`, which is written first.
+def _choose_recipe(options: argparse.Namespace) -> tuple[str, list[str]]:
+    """Return the recipe that the arguments name, or one that fits `--corpus`, which is written first; and overrides.
 
     Raises InputError: there is neither a recipe nor a corpus.
     """
@@ -160,19 +126,15 @@ def _choose_recipe(options: argparse.Namespace) -> _Recipe:
         return _recipe_for_corpora(options)
     if options.config is None:
         raise InputError("no text is named: give a recipe (--config sample) or your corpus (--corpus my.en my.fa)")
-    return _Recipe(name=options.config, overrides=options.overrides)
+    return options.config, options.overrides
 
 
-def _recipe_for_corpora(options: argparse.Namespace) -> _Recipe:
+def _recipe_for_corpora(options: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the recipe and the overrides for `--corpus`; without `--config`, choose and write a recipe."""
-    from translator.config.loading import check_overrides
-    from translator.corpus.sources import corpora_in_arguments, with_overrides
-    from translator.recipes.corpus_recipe import as_overrides, find_recipe
-
     # With a recipe, `--corpus` only replaces the sources of the recipe.
     sources = corpora_in_arguments(options.corpora)
     if options.config is not None:
-        return _Recipe(name=options.config, overrides=[*as_overrides(sources), *options.overrides])
+        return options.config, [*as_overrides(sources), *options.overrides]
 
     # The text is read before the recipe exists, so overrides of the sources have to apply here already.
     sources = with_overrides(sources, options.overrides)
@@ -185,9 +147,9 @@ def _recipe_for_corpora(options: argparse.Namespace) -> _Recipe:
     is_gpu = choose_device(overrides_by_key.get("run.device", "auto")).type != "cpu"
     direction = overrides_by_key.get("corpus.direction", "en-fa")
     file, lines = find_recipe(Path("runs"), sources, gpu=is_gpu, direction=direction, overrides=options.overrides)
-    if not launched():
+    if not launched():  # under the user's own `torchrun`, each rank comes here
         say(*lines)
-    return _Recipe(name=str(file), overrides=options.overrides)
+    return str(file), options.overrides
 
 
 def _program() -> str:

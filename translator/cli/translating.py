@@ -5,23 +5,8 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Final
 
-from translator.cli.arguments import (
-    CHECKPOINT,
-    RUN,
-    RUNS,
-    SEARCH,
-    Option,
-    chosen_run,
-    chosen_runs,
-    load_model,
-    option,
-    place,
-    say,
-    search_flags,
-    verb,
-)
+from translator.cli.arguments import chosen_run, chosen_runs, load_model, say, search_flags
 from translator.corpus.column_texts import check_column
 from translator.errors import InputError
 from translator.inference.display import choose_display
@@ -30,65 +15,23 @@ from translator.inference.line_translation import Work
 from translator.inference.output_formats import OutputForm
 from translator.inference.prompt import translate_interactively, translate_texts
 from translator.inference.stream import translate_stream
+from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
 from translator.run.signals import StopRequest
 from translator.serve import Limits, check_installed
 
-_FORMATS: Final = ("ctranslate2", "marian", "safetensors")
-_LIMITS: Final = {
-    "characters": "largest number of characters in a request",
-    "lines": "largest number of lines in a request",
-    "seconds": "time limit for the answer to a request, in seconds",
-    "connections": "largest number of connections at a time",
-}
-_DISPLAY: Final = "order of Persian text; visual: joined and reordered, for terminals without bidi (default: auto)"
-_HOSTS: Final = "host name that requests may use, in addition to localhost; repeat it for several"
 
-
-@verb(
-    "translate",
-    "translate arguments, a file, standard input line by line, or text typed at a prompt",
-    *(RUNS, CHECKPOINT, *SEARCH),
-    option("--processes N", "number of processes, for files (default: search.processes of the run)", type=int),
-    option(
-        "--input FILE",
-        "text file to translate, line by line, in UTF-8, or in UTF-16 with a byte order mark; may be .gz, .xz or .zst",
-        type=place,
-    ),
-    option("--column NAME", "with --input of a CSV, TSV or JSON Lines file: the column to translate, or its number"),
-    option("--paragraphs", "join the lines of each paragraph, up to a blank line, into one line", action="store_true"),
-    option(
-        "--output FILE",
-        "with --input: file for the translations, replaced atomically; resumes after a stop",
-        type=place,
-    ),
-    option("--format", "output format (default: text)", choices=("text", "tsv", "jsonl"), default="text"),
-    option("--n-best K", "number of translations of each text, best first (default: 1)", type=int, default=1),
-    option("--scores", "add log-probabilities (tsv, jsonl)", action="store_true"),
-    option("--alignment", "add the word alignment (tsv, jsonl)", action="store_true"),
-    option("--attention", "add the attention weights (jsonl)", action="store_true"),
-    option("--prefix TEXT", "forced beginning of each translation", default=""),
-    option("--display", _DISPLAY, choices=("auto", "logical", "visual"), default="auto"),
-    option("--strict", "stop at a line that is not UTF-8 (default: leave out its invalid bytes)", action="store_true"),
-    option("text", "text to translate, one line of output per argument (default: read standard input)", nargs="*"),
-    examples=(
-        'translator translate --run runs/sample "The children are at school."',
-        "translator translate --run runs/sample --input book.en --output book.fa",
-        "translator translate --run runs/sample --format jsonl --n-best 5 --scores < book.en",
-    ),
-)
-def _translate(options: argparse.Namespace, stop: StopRequest) -> None:
+def translate(options: argparse.Namespace, stop: StopRequest) -> None:
+    """Translate the text that the options name, to standard output or into a file."""
     overrides = search_flags(options)
     form = OutputForm(
         options.format, options.n_best, options.scores, options.alignment, options.attention, options.prefix
     )
     form.check()
     _check_input(options)
-    if options.processes is not None:
-        overrides.append(f"search.processes={options.processes}")
     runs = tuple(chosen_runs(options.runs))
     load = partial(load_model, runs, options.engine, options.checkpoint, options.device, tuple(overrides))
-    work = Work(load, form, options.strict, options.column, options.paragraphs)
+    work = Work(load, form, options.column, options.paragraphs)
 
     # From file to file: the worker processes load the model.
     if options.output is not None:
@@ -139,23 +82,10 @@ def _check_input(options: argparse.Namespace) -> None:
             raise InputError(f"{name} is not UTF-8; convert it first, for example with iconv") from None
 
 
-@verb(
-    "export",
-    "export the model of a run to a folder that other programs can load",
-    RUN,
-    option("--to", "format of the export", required=True, choices=_FORMATS),
-    CHECKPOINT,
-    option(
-        "--quantization TYPE",
-        "float32 (default); ctranslate2 and marian: also float16, bfloat16; ctranslate2: also int8, int16",
-    ),
-    option("folder FOLDER", "folder for the export; new or empty", type=place),
-    examples=("translator export --run runs/sample --to ctranslate2 exports/sample",),
-)
-def _export(options: argparse.Namespace, stop: StopRequest) -> None:
+def export(options: argparse.Namespace, stop: StopRequest) -> None:
+    """Export the model of a run to a folder."""
     run = chosen_run(options.run)
-    from translator.export.package import export_run
-    from translator.run.folder import RunFolder
+    from translator.export.package import export_run  # with torch, after the mistakes of the user
 
     path = export_run(run, options.to, options.folder, checkpoint=options.checkpoint, quantization=options.quantization)
     size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
@@ -165,32 +95,15 @@ def _export(options: argparse.Namespace, stop: StopRequest) -> None:
         say(f'Next:\n  translator translate --run {options.folder} "{example}"')
 
 
-def _limit_options() -> list[Option]:
-    """Return an option for each limit of the server, with its default."""
-    options = []
-    for name, meaning in _LIMITS.items():
-        default = getattr(Limits(), name)
-        options.append(option(f"--{name} N", f"{meaning} (default: {default:g})", type=type(default), default=default))
-    return options
-
-
-@verb(
-    "serve",
-    "serve a web page and a JSON API for translation; by default only this machine can reach them",
-    *(RUNS, CHECKPOINT, *SEARCH),
-    option("--host NAME", "address to listen on (default: 127.0.0.1)", default="127.0.0.1"),
-    option("--port N", "port to listen on; 0 chooses a free one (default: 8000)", type=int, default=8000),
-    option("--allow-host NAME", _HOSTS, dest="names", action="append", default=[]),
-    *_limit_options(),
-    examples=("translator serve --run runs/sample",),
-)
-def _serve(options: argparse.Namespace, stop: StopRequest) -> None:
+def serve(options: argparse.Namespace, stop: StopRequest) -> None:
+    """Serve a web page and a JSON API until a signal stops it."""
     overrides = search_flags(options)
-    limits = Limits(**{name: getattr(options, name) for name in _LIMITS})
+    limits = _limits(options)
     # A missing library is reported before a model is loaded, which takes seconds.
     check_installed()
     from translator.serve.app import LOOPBACK, make_app
-    from translator.serve.listening import is_loopback, listening_socket, serve, url
+    from translator.serve.listening import is_loopback, listening_socket, url
+    from translator.serve.listening import serve as serve_until_stopped
 
     with listening_socket(options.host, options.port) as bound:
         # The port is taken before the model is loaded, so that a port in use is known at once.
@@ -212,4 +125,10 @@ def _serve(options: argparse.Namespace, stop: StopRequest) -> None:
             allowed_hosts = [*LOOPBACK, options.host, *options.names]
         application = make_app(translator, limits, allowed_hosts)
         say(f"{url(bound)} translates with {translator.label}, {translator.checkpoint_name}; Ctrl+C stops it")
-        serve(application, bound, limits, stop)
+        serve_until_stopped(application, bound, limits, stop)
+
+
+def _limits(options: argparse.Namespace) -> Limits:
+    """Return the limits of the server: those that the options set, and the defaults of the others."""
+    named = ("characters", "lines", "seconds", "connections")
+    return Limits(**{name: getattr(options, name) for name in named if getattr(options, name) is not None})

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from translator.config import Config, FilterConfig, SourceConfig
 from translator.core import TAG
@@ -24,7 +24,7 @@ from translator.corpus.split import Split
 from translator.errors import CorpusError
 from translator.run.files import sha256_of_file, storage_errors, write_text
 from translator.run.logging import LOGGER
-from translator.run.made_files import MadeFiles
+from translator.run.files import storage_errors, write_text
 
 _NUMBERS_SHOWN: Final = 10  # of lines that are not UTF-8
 _STRICT_LENGTHS: Final = {"max_length_ratio": 2.0, "max_word_ratio": 2.5}
@@ -71,7 +71,7 @@ def inherited_sources(
     ]
 
 
-def write_sample(corpus: PreparedCorpus, spacing: Mapping[str, float], folder: Path, made_files: MadeFiles) -> None:
+def write_sample(corpus: PreparedCorpus, spacing: Mapping[str, float], folder: Path) -> None:
     """Write one in `spacing`[name] training pairs of each source, evenly spaced, to `folder`/NAME.en and .fa."""
     for name, step in spacing.items():
         count = corpus.count("train", name)
@@ -82,8 +82,7 @@ def write_sample(corpus: PreparedCorpus, spacing: Mapping[str, float], folder: P
             for number, line in enumerate(corpus.lines("train", name, side)):
                 if number in chosen:
                     lines.append(line)
-            with made_files.writing(folder / f"{name}.{side}"):
-                write_lines(folder / f"{name}.{side}", lines)
+            write_lines(folder / f"{name}.{side}", lines)
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
@@ -107,15 +106,10 @@ def test_set_arguments(corpus: PreparedCorpus) -> list[str]:
     return [f"{source.name}={source.source_path}:{source.target_path}" for source in sources]
 
 
-class MonolingualText(NamedTuple):
-    """Lines to translate, and the number of lines kept and dropped, by reason."""
-
-    lines: list[str]
-    counts: Counter[str]
-
-
-def read_monolingual(files: Sequence[Path], normalizer: Normalizer, max_words: int | None) -> MonolingualText:
-    """Return each distinct line of `files`, normalized as source text.
+def read_monolingual(
+    files: Sequence[Path], normalizer: Normalizer, max_words: int | None
+) -> tuple[list[str], Counter[str]]:
+    """Return each distinct line of `files`, normalized as source text, and the number of lines by what became of them.
 
     A line is dropped if it is empty, is not UTF-8, has more than `max_words` words, or equals an earlier one after
     `fold`. A warning gives the numbers of the lines that are not UTF-8.
@@ -155,7 +149,7 @@ def read_monolingual(files: Sequence[Path], normalizer: Normalizer, max_words: i
                 distinct_lines.append(text)
         if invalid_numbers:
             _warn_of_invalid_lines(file, invalid_numbers)
-    return MonolingualText(lines=distinct_lines, counts=counts)
+    return distinct_lines, counts
 
 
 def _lines_of(file: Path, *, drop_invalid: bool) -> Iterator[str]:
@@ -179,87 +173,58 @@ def _warn_of_invalid_lines(file: Path, numbers: Sequence[int]) -> None:
     )
 
 
-def write_synthetic(
-    english: Path,
-    persian: Path,
+def synthetic_pairs(
+    english: Sequence[str],
+    persian: Sequence[str],
     filters: FilterConfig,
-    output: Path,
-    made_files: MadeFiles,
     round_trip_scores: Sequence[float] | None = None,
     lowest_score: float = 0.0,
-) -> Counter[str]:
-    """Write filtered back-translated pairs to `output`.en (tagged) and `output`.fa; return counts by reason.
+) -> tuple[list[tuple[str, str]], Counter[str]]:
+    """Return the back-translated pairs that pass the filters, with tagged English, and counts by reason.
 
     A pair is dropped by the rules of `filters` with stricter length limits, or for its score.
 
     Args:
-        english: the file of the translations.
-        persian: the file of the lines that were translated.
+        english: the translations.
+        persian: the lines that were translated.
         filters: the filters of the run, whose length limits are tightened.
-        output: without the ending `.en` or `.fa`.
-        made_files: the record of the folder of `output`.
         round_trip_scores: the score of each pair; None: no pair is dropped for its score.
         lowest_score: pairs with lower ones are dropped.
     """
     broken_rule = PairFilter(filters.model_copy(update=_STRICT_LENGTHS)).broken_rule
     counts = Counter[str]()
-    sources: list[str] = []
-    targets: list[str] = []
-    pairs = zip(read_texts(english, made_files), read_texts(persian, made_files), strict=True)
-    for number, (source, target) in enumerate(pairs):
+    pairs: list[tuple[str, str]] = []
+    for number, (source, target) in enumerate(zip(english, persian, strict=True)):
         reason = broken_rule(source, target) or "kept"
         if reason == "kept" and round_trip_scores is not None and round_trip_scores[number] < lowest_score:
             reason = "round_trip"
         counts[reason] += 1
         if reason == "kept":
-            sources.append(f"{TAG} {source}")
-            targets.append(target)
-    for path, lines in ((output.with_suffix(".en"), sources), (output.with_suffix(".fa"), targets)):
-        with made_files.writing(path):
-            write_lines(path, lines)
-    return counts
+            pairs.append((f"{TAG} {source}", target))
+    return pairs, counts
 
 
-def write_best(
-    n_best: Path,
-    references: Iterable[str],
-    fingerprint: str,
-    score: Callable[[str, str], float],
-    output: Path,
-    made_files: MadeFiles,
-) -> None:
-    """Write, for each row of a JSON Lines file of n-best translations, the one with the best `score`.
-
-    An `output` that by its record was made from the same text stays as it is.
+def best_translations(
+    n_best: Iterable[str], references: Iterable[str], score: Callable[[str, str], float]
+) -> Iterator[str]:
+    """Yield, for each row of JSON Lines with n-best translations, the one with the best `score`.
 
     Args:
-        n_best: the file of translations.
+        n_best: the rows.
         references: one for each row.
-        fingerprint: identifies the prepared text that has the references.
         score: rates a translation against its reference; the higher, the better.
-        output: a line for each row.
-        made_files: the record of the folder of `output`.
     """
-    with storage_errors(n_best, "read"):
-        made_from = f"{fingerprint} {sha256_of_file(n_best)}"
-    if made_files.is_current(output, made_from):
-        return
-    best_texts = []
-    for row, reference in zip(read_texts(n_best, made_files), references, strict=True):
+    for row, reference in zip(n_best, references, strict=True):
         texts = [translation["text"] for translation in json.loads(row)["translations"]]
-        best_texts.append(max(texts, key=partial(_score_against, score, reference)))
-    with made_files.writing(output, made_from):
-        write_lines(output, best_texts)
+        yield max(texts, key=partial(_score_against, score, reference))
 
 
 def _score_against(score: Callable[[str, str], float], reference: str, text: str) -> float:
     return score(text, reference)
 
 
-def read_texts(path: Path, made_files: MadeFiles) -> Iterator[str]:
-    """Yield the lines of a file in `made_files`; raise InputError if a byte has changed since it was written."""
-    # Hours may lie between the two, and a line too few would shift all others.
-    made_files.refuse_strangers([path])
+def read_texts(path: Path) -> Iterator[str]:
+    """Yield the lines of a file of UTF-8 text."""
     with storage_errors(path, "read"), closing(path.open(encoding="utf-8", newline="\n")) as stream:
         for line in stream:
             yield line.removesuffix("\n")

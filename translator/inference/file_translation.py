@@ -18,7 +18,6 @@ from translator.inference.partial_output import PartialOutput
 from translator.inference.stream import translate_stream
 from translator.run.files import sha256_of_file, sha256_of_json, storage_errors
 from translator.run.logging import LOGGER, progress_bar
-from translator.run.made_files import MadeFiles
 from translator.run.output_paths import output_stream, refuse_input_as_output, resolve_output
 
 if TYPE_CHECKING:  # a run-time import would slow the command line's help
@@ -38,8 +37,8 @@ def check_source(source: Path, column: str | None = None) -> None:
         next(read_lines(source, pace=FILE, column=column), None)
 
 
-def translate_file(work: Work, source: Path, output: Path, made_files: MadeFiles | None = None) -> bool:
-    """Translate the lines of `source` into `output`, replacing an older file at the end; return whether it was written.
+def translate_file(work: Work, source: Path, output: Path, earlier: str | None = None) -> str:
+    """Translate the lines of `source` into `output`, replacing an older file at the end; return the hash of the work.
 
     Until completion, the text is in `OUTPUT.HASH.partial`. HASH covers input, weights, settings and device. If all are
     equal, a restart resumes a stopped translation there, and gives the same bytes as one uninterrupted translation. An
@@ -49,8 +48,7 @@ def translate_file(work: Work, source: Path, output: Path, made_files: MadeFiles
         work: how to translate.
         source: the text, one line for each translation.
         output: the file to write.
-        made_files: the record of the folder of `output`, if the program fills it. An `output` that by this record
-            comes from the same translation stays, and the result is False; one that is not recorded is never replaced.
+        earlier: the hash that an earlier call for this `output` returned. If this one has the same, the file stays.
 
     Raises:
         InputError: the input is not a file on disk, equals the output, has an unreadable line, or changes before its
@@ -65,27 +63,22 @@ def translate_file(work: Work, source: Path, output: Path, made_files: MadeFiles
     if not isinstance(place, Path):
         with output_stream(output) as stream:
             translate_stream(work, work.load(), source, stream)
-        return True
-    if made_files is not None:
-        made_files.refuse_strangers([output])
+        return ""
     text = _hashed_text(source, work)
 
     # 2. Has this translation been made before?
     translator = work.load()
     fingerprint = _fingerprint(work, translator, text.sha256)
-    if made_files is not None and made_files.is_current(output, fingerprint):
-        return False
+    if fingerprint == earlier:
+        return fingerprint
 
     # 3. Translate what an earlier call has left, and put the whole in place.
     with contextlib.closing(PartialOutput(place, fingerprint)) as partial_output:
         if partial_output.lines:
             LOGGER.info("continuing after line %d of %s", partial_output.lines, source)
         _translate_remaining(work, translator, source, text, partial_output)
-        with contextlib.ExitStack() as noted:
-            if made_files is not None:
-                noted.enter_context(made_files.writing(output, fingerprint))
-            partial_output.finish()
-    return True
+        partial_output.finish()
+    return fingerprint
 
 
 class HashedText(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from translator.corpus.column_texts import column_texts
 from translator.corpus.compression import read_blocks
-from translator.corpus.encoding import encoding_advice, first_invalid_byte, is_utf8, refuse_other_encoding
+from translator.corpus.encoding import is_utf8, refuse_other_encoding
 from translator.corpus.file_forms import unread_form
 from translator.corpus.lines import whole_lines
 from translator.errors import CorpusError, InputError
@@ -43,7 +43,6 @@ class Chunk(NamedTuple):
 
 def read_lines(
     source: int | Path,
-    strict: bool = False,
     pace: Pace = PIPE,
     column: str | None = None,
     *,
@@ -56,21 +55,20 @@ def read_lines(
 
     Args:
         source: a file on disk, or a descriptor.
-        strict: refuse a line that is not UTF-8, instead of putting U+FFFD for its invalid bytes.
         pace: how many lines and bytes a chunk has.
         column: name or number, for a table or JSON Lines on disk; each row gives one line (see `column_texts`).
         paragraphs: join consecutive lines, up to a blank one, with spaces into one line; blank lines stay.
 
     Raises:
-        InputError: a line exceeds `LONGEST_LINE` or, if `strict`, is not UTF-8; all lines before it have been yielded.
+        InputError: a line exceeds `LONGEST_LINE`; all lines before it have been yielded.
         CorpusError: the file is damaged, is no plain text, or is in another encoding.
         StorageError: the input cannot be read.
     """
-    chunks = _chunks(source, strict, pace, column)
+    chunks = _chunks(source, pace, column)
     return _joined_paragraphs(chunks) if paragraphs else chunks
 
 
-def _chunks(source: int | Path, strict: bool, pace: Pace, column: str | None) -> Iterator[Chunk]:
+def _chunks(source: int | Path, pace: Pace, column: str | None) -> Iterator[Chunk]:
     """Yield the lines of a file or a descriptor; see `read_lines`."""
     if column is not None:
         assert isinstance(source, Path)
@@ -93,13 +91,13 @@ def _chunks(source: int | Path, strict: bool, pace: Pace, column: str | None) ->
         if line_number == 1:
             _refuse_unread_form(label, name, data)
         # The first characters beyond ASCII show whether the text is UTF-8.
-        if all_ascii and not strict and (not data.isascii() or b"\0" in data):
+        if all_ascii and (not data.isascii() or b"\0" in data):
             refuse_other_encoding(data, label)
             all_ascii = False
         lines = data.removesuffix(b"\n").split(b"\n")
         while lines:
             chunk_lines = lines[:chunk_size]
-            yield from _decoded(line_number, chunk_lines, strict)
+            yield from _decoded(line_number, chunk_lines)
             line_number += len(chunk_lines)
             lines = lines[chunk_size:]
             chunk_size = min(2 * chunk_size, pace.at_most)
@@ -202,7 +200,7 @@ def _arriving_blocks(descriptor: int, size: int) -> Iterator[bytes]:
         yield block
 
 
-def _decoded(first_line: int, lines: list[bytes], strict: bool) -> Iterator[Chunk]:
+def _decoded(first_line: int, lines: list[bytes]) -> Iterator[Chunk]:
     """Yield the text of `lines`, which may end in "\\r"; see `read_lines`."""
     texts: list[str] = []
     invalid: list[int] = []
@@ -218,11 +216,6 @@ def _decoded(first_line: int, lines: list[bytes], strict: bool) -> Iterator[Chun
         text = line.decode("utf-8", "replace").replace("\0", "\ufffd")
         # A line may hold U+FFFD itself, so the bytes decide whether it was invalid.
         if "\ufffd" in text and not is_utf8(line):
-            if strict:
-                advice = f"{encoding_advice(line)}, or leave out --strict"
-                place = first_invalid_byte(line) + 1
-                problem = f"line {number} of the input is not UTF-8 (byte {place} of the line); {advice}"
-                break
             invalid.append(number)
         texts.append(text)
     # What was read before a problem is translated before the problem is reported.

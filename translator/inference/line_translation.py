@@ -34,13 +34,12 @@ class Work:
 
     load: "Callable[[], Translator]"  # called once in each worker process, so it must be picklable
     form: OutputForm
-    strict: bool = False  # refuse lines that are not UTF-8 instead of leaving out their invalid bytes
     column: str | None = None  # of a table or JSON Lines, which is translated
     paragraphs: bool = False  # join the lines of each paragraph
 
     def read(self, source: int | Path, pace: Pace) -> Iterator[Chunk]:
         """Yield the lines of a file or a descriptor; see `read_lines`."""
-        return read_lines(source, self.strict, pace, self.column, paragraphs=self.paragraphs)
+        return read_lines(source, pace, self.column, paragraphs=self.paragraphs)
 
     def render(self, translator: "Translator", texts: Sequence[str], first_line: int) -> list[str]:
         """Return the output lines of `texts`; the first text has line number `first_line`."""
@@ -109,7 +108,7 @@ class Work:
                 raise
             raise StorageError(
                 "a worker process was killed; if nobody stopped it, memory may have run out: use fewer "
-                "(--processes 1), or close other programs"
+                "(--set search.processes=1), or close other programs"
             ) from error
 
 
@@ -118,9 +117,7 @@ def _warn_of_invalid_lines(numbers: Sequence[int]) -> None:
     if not numbers:
         return
     more = f" and {len(numbers) - 1} more up to line {numbers[-1]}" if len(numbers) > 1 else ""
-    LOGGER.warning(
-        f"not UTF-8 in line {numbers[0]} of the input{more}: invalid bytes are left out (--strict rejects such lines)"
-    )
+    LOGGER.warning(f"not UTF-8 in line {numbers[0]} of the input{more}: invalid bytes are left out")
 
 
 def start_worker(work: Work, identity: str) -> Callable[[Chunk], RenderedChunk]:

@@ -1,4 +1,4 @@
-"""Recipes for a user's corpus: settings chosen by its size and the device, written as commented YAML."""
+"""Recipes for a user's corpus: settings chosen by its size and the device, written with their reasons."""
 
 import itertools
 import json
@@ -8,21 +8,16 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from translator.config import Config, SourceConfig, load_config
-from translator.config.loading import config_of, shipped_recipes
+from translator.config.loading import config_of
 from translator.config.paths import absolute_path
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.reading import read_pairs
-from translator.errors import ConfigError
-from translator.recipes.recipe_text import Choice, recipe_text, yaml_value
-from translator.recipes.settings import put_settings, recipe_values, remove_settings
-from translator.run.files import write_text
+from translator.recipes.recipe_text import Choice, put_settings, recipe_text, recipe_values
 from translator.run.logging import progress_bar
 from translator.run.workers import processes_for
 from translator.subword import VocabularySizeError, prepare_subword
 
 _WORDS: Final = 10  # words of an average sentence, for measuring a corpus
-_ENGLISH_AUGMENTATION: Final = ("training.augmentation.typos", "training.augmentation.final_punctuation")
-"""Keys that change an English source."""
 _VOCABULARY: Final = "subword.vocabulary_size"
 
 # configs/cpu-small.yaml, as tuned.
@@ -150,91 +145,31 @@ def _by_size(sentences: int, limits: Mapping[int, Number], otherwise: Number) ->
     return otherwise
 
 
-@dataclass(frozen=True)
-class CorpusRecipe:
-    """All that decides the recipe for a corpus."""
-
-    file: Path  # of the recipe; its run folder has the same name without an ending
-    base: str  # the shipped recipe that it changes
-    sources: tuple[SourceConfig, ...]
-    direction: str
-    size: CorpusSize
-    choices: tuple[Choice, ...]
-    config: Config  # with the overrides of the user, which the text does not have
-
-    def text(self) -> str:
-        """Return the recipe as commented YAML."""
-        return recipe_text(
-            base=shipped_recipes()[self.base].read_text(encoding="utf-8"),
-            title=(
-                f"# Chosen for a corpus of {self.size.pairs:,} pairs. Edit it as needed, and train with:\n"
-                f"#   translator train --config {self.file}\n"
-            ),
-            corpus=_corpus_section(self.sources, self.direction),
-            choices=[_run_folder(self.file), *self.choices],
-            removed_keys=_ENGLISH_AUGMENTATION if self.direction == "fa-en" else (),
-        )
-
-    def summary(self) -> list[str]:
-        """Return lines that describe the recipe."""
-        words = self.size.words / self.size.pairs
-        lines = [f"{self.file}: a recipe for {self.size.pairs:,} pairs, {words:.1f} English words each"]
-        time = "on a GPU: not measured"
-        for choice in self.choices:
-            lines.append(f"  {choice.key:<26} {yaml_value(choice.value):>6}   {choice.why}")
-            if choice.key == "training.max_minutes":
-                time = f"at most {choice.value} minutes of training, then evaluation"
-        return [*lines, f"  time: {time}", ""]
-
-
-def plan_corpus_recipe(
-    file: Path,
-    sources: Sequence[SourceConfig],
-    size: CorpusSize,
-    *,
-    gpu: bool,
-    direction: str = "en-fa",
-    vocabulary: Sequence[Choice] = (),
-    overrides: Sequence[str] = (),
-) -> CorpusRecipe:
-    """Return the recipe for a corpus.
+def plan_settings(
+    file: Path, sources: Sequence[SourceConfig], size: CorpusSize, *, gpu: bool, direction: str = "en-fa"
+) -> tuple[dict[str, Any], list[Choice]]:
+    """Return the settings of a recipe for a corpus, by section, and those among them that were chosen for it.
 
     Args:
-        file: where the recipe will be written.
+        file: where the recipe will be written; its run folder has the same name without an ending.
+        sources: the corpus.
         size: that of all sources together.
         gpu: whether the run trains on a GPU.
         direction: `en-fa` or `fa-en`.
-        vocabulary: choices that replace that of the vocabulary size, if the text does not allow it.
-        overrides: the user's settings, as KEY.PATH=VALUE.
-
-    Raises ConfigError: an override is wrong.
     """
+    values = recipe_values("mizan" if gpu else "cpu-small")
+    values["corpus"] = {"direction": direction, "sources": _described(sources)}
     choices = choose(size, gpu=gpu)
-    if vocabulary:
-        choices = [*vocabulary, *(choice for choice in choices if choice.key != _VOCABULARY)]
-    base = "mizan" if gpu else "cpu-small"
-    values = recipe_values(base)
-    values["corpus"] = _corpus_section(sources, direction)
-    put_settings(values, {choice.key: choice.value for choice in (_run_folder(file), *choices)})
     if direction == "fa-en":
-        remove_settings(values, _ENGLISH_AUGMENTATION)
-    return CorpusRecipe(
-        file=file,
-        base=base,
-        sources=tuple(sources),
-        direction=direction,
-        size=size,
-        choices=tuple(choices),
-        config=config_of(values, str(file), overrides),
-    )
+        choices += leave_english_alone()
+    put_settings(values, [Choice("run.directory", str(file.with_suffix("")), ""), *choices])
+    return values, choices
 
 
-def _corpus_section(sources: Sequence[SourceConfig], direction: str) -> dict[str, Any]:
-    return {"direction": direction, "sources": _described(sources)}
-
-
-def _run_folder(file: Path) -> Choice:
-    return Choice("run.directory", str(file.with_suffix("")), "run folder")
+def leave_english_alone() -> list[Choice]:
+    """Return the choices for a run that reads Persian: augmentation that changes English input is off."""
+    kinds = ("typos", "final_punctuation", "case")
+    return [Choice(f"training.augmentation.{kind}", 0.0, "changes English input only") for kind in kinds]
 
 
 def find_recipe(
@@ -267,36 +202,49 @@ def find_recipe(
 
     # 2. Choose settings by the size of the text, and a vocabulary that the text of both sides allows.
     size = measure(sources)
-    recipe = plan_corpus_recipe(file, sources, size, gpu=gpu, direction=direction, overrides=overrides)
-    vocabulary = _suitable_vocabulary(recipe)
-    if vocabulary:
-        recipe = plan_corpus_recipe(
-            file, sources, size, gpu=gpu, direction=direction, vocabulary=vocabulary, overrides=overrides
-        )
+    values, choices = plan_settings(file, sources, size, gpu=gpu, direction=direction)
+    vocabulary = _suitable_vocabulary(config_of(values, str(file), overrides), choices)
+    put_settings(values, vocabulary)
+    replaced_keys = {choice.key for choice in vocabulary}
+    choices = [*vocabulary, *(choice for choice in choices if choice.key not in replaced_keys)]
 
     # 3. Write the recipe.
-    if file.exists():
-        raise ConfigError(f"another program has written {file} meanwhile; run the same command again")
-    write_text(file, recipe.text())
-    return file, recipe.summary()
+    title = (
+        f"Chosen for a corpus of {size.pairs:,} pairs. Edit it as needed, and train with:\n"
+        f"  translator train --config {file}\n"
+        f"A comment tells why a setting was chosen; the others are those of `translator recipe "
+        f"{'mizan' if gpu else 'cpu-small'}`, which explains them."
+    )
+    write_text(file, recipe_text(title, values, choices))
+    return file, _summary(file, size, choices)
 
 
-def _suitable_vocabulary(recipe: CorpusRecipe) -> list[Choice]:
+def _summary(file: Path, size: CorpusSize, choices: Sequence[Choice]) -> list[str]:
+    """Return lines that describe a recipe."""
+    lines = [f"{file}: a recipe for {size.pairs:,} pairs, {size.words / size.pairs:.1f} English words each"]
+    time = "on a GPU: not measured"
+    for choice in choices:
+        lines.append(f"  {choice.key:<26} {json.dumps(choice.value):>6}   {choice.why}")
+        if choice.key == "training.max_minutes":
+            time = f"at most {choice.value} minutes of training, then evaluation"
+    return [*lines, f"  time: {time}", ""]
+
+
+def _suitable_vocabulary(config: Config, choices: Sequence[Choice]) -> list[Choice]:
     """Prepare the subword models; return other choices if the text does not allow the chosen vocabulary size."""
-    config = recipe.config
     corpus = prepare_corpus(config.corpus, config.evaluation.test_sources)
     corpus = replace(corpus, languages=config.corpus.languages)
     workers = processes_for(config.corpus.workers, corpus.training_bytes())
     try:
         prepare_subword(config.subword, corpus, Path(config.corpus.prepared_directory), workers)
     except VocabularySizeError as error:
-        chosen_sizes = [choice.value for choice in recipe.choices if choice.key == _VOCABULARY]
+        chosen_sizes = [choice.value for choice in choices if choice.key == _VOCABULARY]
         if config.subword.vocabulary_size not in chosen_sizes:  # an override
             raise
-        choices = [Choice(_VOCABULARY, error.suitable["vocabulary_size"], "suits the text of both sides")]
+        suitable = [Choice(_VOCABULARY, error.suitable["vocabulary_size"], "suits the text of both sides")]
         if "joint" in error.suitable:
-            choices.append(Choice("subword.joint", True, "one side has too little text for a model of its own"))
-        return choices
+            suitable.append(Choice("subword.joint", True, "one side has too little text for a model of its own"))
+        return suitable
     return []
 
 

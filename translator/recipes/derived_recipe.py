@@ -1,17 +1,15 @@
 """Recipes derived from another run: its settings, changed, with its text among the sources."""
 
-import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
-from typing import Any
 
-from translator.config import Config, SourceConfig
+from translator.config import Config, SourceConfig, load_config
 from translator.config.loading import config_of
-from translator.config.writing import resolved_yaml, settings
+from translator.config.writing import settings
 from translator.errors import ConfigError, InputError
-from translator.recipes.settings import put_settings
-from translator.run.files import sha256_of_json, write_text
+from translator.recipes.recipe_text import Choice, put_settings, recipe_text
 from translator.run.folder import RunFolder
+from translator.run.files import write_text
 
 
 def derived_folder(output: str, parent: RunFolder) -> Path:
@@ -25,16 +23,6 @@ def derived_folder(output: str, parent: RunFolder) -> Path:
     if folder.resolve() == parent.path.resolve():
         raise InputError(f"--output {output} is the folder of the run itself; give another folder")
     return folder
-
-
-def text_folder(folder: Path) -> Path:
-    """Return the folder of the text that is made for the run `folder`; by default no run has such a name."""
-    return folder.with_name(f"{folder.name}.text")
-
-
-def recipe_file(folder: Path) -> Path:
-    """Return the recipe of the derived run `folder`."""
-    return folder.with_name(f"{folder.name}.yaml")
 
 
 def free_name(name: str, taken_names: Container[str]) -> str:
@@ -54,43 +42,42 @@ def names_of(config: Config) -> set[str]:
     return {source.name for source in (*config.corpus.sources, *config.evaluation.test_sets)}
 
 
-def derived_config(
+def derive(
     parent: RunFolder,
     folder: Path,
     sources: Sequence[SourceConfig],
-    changes: Mapping[str, Any],
+    changes: Sequence[Choice],
     overrides: Sequence[str],
-) -> Config:
-    """Return the settings of a run with other sources, changes and, after these, the overrides of the user.
+) -> tuple[Path, str]:
+    """Return the recipe of a new run, with a line that describes it; write it if it is missing.
+
+    It has the settings of `parent`, then other sources and the changes, then the overrides of the user.
 
     Args:
-        folder: the folder of the derived run.
-        changes: values by key path.
+        parent: the run.
+        folder: of the new run; the recipe stands beside it, as FOLDER.yaml.
+        sources: the corpora of the new run.
+        changes: what the new run does otherwise, and why.
         overrides: the user's settings, as KEY.PATH=VALUE.
 
-    Raises ConfigError: a value is wrong.
+    Raises ConfigError: a value is wrong, or the file exists and says something else.
     """
     values = settings(parent.config())
     values["corpus"]["sources"] = [source.model_dump(mode="json", exclude_defaults=True) for source in sources]
     put_settings(values, changes)
     config = config_of(values, f"the settings of {parent.path}, changed", overrides)
-    return config.model_copy(update={"run": config.run.model_copy(update={"directory": str(folder)})})
+    config = config.model_copy(update={"run": config.run.model_copy(update={"directory": str(folder)})})
 
-
-def write_derived(parent: RunFolder, file: Path, config: Config) -> str:
-    """Write the recipe `file`, derived from the run `parent`; return a line for the user.
-
-    Raises ConfigError: `file` exists, and was made with other settings or by somebody else.
-    """
-    made_of = f"# {sha256_of_json(config.model_dump(mode='json'))[:12]}: made from the run {parent.path}"
+    file = folder.with_name(f"{folder.name}.yaml")
     if file.exists():
-        first_line = file.read_bytes().partition(b"\n")[0].decode("utf-8", "replace")
-        if not re.match(r"# [0-9a-f]{12}: made from the run ", first_line):
-            raise ConfigError(f"{file} was not made by this command; give --output another folder, or move it away")
-        if not first_line.startswith(made_of):
+        if load_config(file) != config:
             raise ConfigError(
-                f"{file} was made with other settings; give --output another folder, or delete the file and its run"
+                f"{file} exists and is another recipe than this command makes; give --output another folder, or "
+                f"delete the file and its run (to train it as it is: translator train --config {file})"
             )
-        return f"{file} exists and is reused"
-    write_text(file, f"{made_of}; edit it as needed, and repeat the command.\n{resolved_yaml(config)}")
-    return f"{file}: a recipe made from {parent.path}"
+        return file, f"{file} exists and is reused"
+    overridden_keys = {override.partition("=")[0] for override in overrides}
+    changes = [choice for choice in changes if choice.key not in overridden_keys]
+    title = f"Made from the run {parent.path}. A comment tells what was changed, and why."
+    write_text(file, recipe_text(title, settings(config), changes))
+    return file, f"{file}: a recipe made from {parent.path}"

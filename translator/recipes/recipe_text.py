@@ -1,60 +1,74 @@
-"""The text of a recipe: commented YAML, made from that of a shipped recipe."""
+"""Recipes as values and as text: YAML, with the reason beside each setting that was chosen."""
 
-import json
-import re
-from collections.abc import Container, Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import yaml
 
-_INDENT: Final = "  "
-_KEY_LINE: Final = re.compile(r"(?P<indent> *)(?P<key>\w+):(?: |$)")
+from translator.config import load_config
+from translator.config.document import RecipeLoader
+from translator.config.loading import shipped_recipes
+
+_COMMENT_COLUMN: Final = 32
 
 
 class Choice(NamedTuple):
     """A chosen setting, with the reason."""
 
-    key: str  # like `training.max_steps`
-    value: int | float | bool | str
+    key: str  # like `training.max_steps`, or a whole section, like `model`
+    value: Any
     why: str
 
 
-def yaml_value(value: Any) -> str:
-    """Return a value as YAML on one line."""
-    return json.dumps(value, ensure_ascii=False)
+def recipe_values(recipe: str) -> dict[str, Any]:
+    """Return what a recipe sets, by section and key, without defaults; `recipe` is a shipped one, or a path.
+
+    Raises ConfigError: the recipe is missing or wrong.
+    """
+    load_config(recipe)
+    file = Path(recipe)
+    if not file.is_file():
+        file = shipped_recipes()[recipe]
+    values: dict[str, Any] = yaml.load(file.read_text(encoding="utf-8"), RecipeLoader)  # noqa: S506 - a SafeLoader
+    return values
 
 
-def recipe_text(
-    base: str, title: str, corpus: Mapping[str, Any], choices: Sequence[Choice], removed_keys: Container[str] = ()
-) -> str:
-    """Return the YAML of a recipe with other settings; its other lines keep their comments.
+def put_settings(values: dict[str, Any], choices: Iterable[Choice]) -> None:
+    """Set the chosen keys in the settings of a recipe, by section."""
+    for choice in choices:
+        *sections, key = choice.key.split(".")
+        section = values
+        for name in sections:
+            section = section.setdefault(name, {})
+        section[key] = choice.value
+
+
+def recipe_text(title: str, values: Mapping[str, Any], choices: Iterable[Choice]) -> str:
+    """Return settings as YAML under a comment; the chosen ones get their reasons as comments.
 
     Args:
-        base: the text of the recipe, which begins with comments and the section `run`.
-        title: comments in place of these.
-        corpus: the section `corpus`, in place of the whole section.
-        choices: values for keys that `base` sets; each gets its reason as a comment.
-        removed_keys: key paths whose lines are left out.
+        title: lines of the comment at the top.
+        values: the settings, by section.
+        choices: those that are explained.
     """
-    choice_of_key = {choice.key: choice for choice in choices}
-    lines: list[str] = []
-    path: list[str] = []  # of the key of the present line
-    for line in base[base.index("\nrun:") :].splitlines():
-        key_line = _KEY_LINE.match(line)
-        if key_line is not None:
-            depth = len(key_line["indent"]) // len(_INDENT)
-            path = [*path[:depth], key_line["key"]]
-        elif not line and path[:1] == ["corpus"]:  # what follows is a comment on the next section
-            path = []
-        key_path = ".".join(path)
-        choice = choice_of_key.get(key_path)
-        if key_path == "corpus":
-            section = {"corpus": dict(corpus)}
-            lines += yaml.safe_dump(section, allow_unicode=True, sort_keys=False, width=1000).splitlines()
-        elif path[:1] == ["corpus"] or key_path in removed_keys:
-            continue
-        elif choice is not None:
-            lines.append(f"{_INDENT * (len(path) - 1)}{path[-1]}: {yaml_value(choice.value):<15} # {choice.why}")
+    reasons = {choice.key: choice.why for choice in choices}
+    lines = [f"# {line}" for line in title.splitlines()]
+    for section, settings in values.items():
+        lines += ["", *_yaml_lines({section: settings}, (), reasons)]
+    return "\n".join(lines) + "\n"
+
+
+def _yaml_lines(values: Mapping[str, Any], path: Sequence[str], reasons: Mapping[str, str]) -> Iterator[str]:
+    """Yield the lines of the settings below the key `path`."""
+    indent = "  " * len(path)
+    for key, value in values.items():
+        if isinstance(value, dict) and value:
+            first, others = f"{indent}{key}:", list(_yaml_lines(value, [*path, key], reasons))
         else:
-            lines.append(line)
-    return title + "\n".join(lines) + "\n"
+            entry = yaml.safe_dump({key: value}, allow_unicode=True, sort_keys=False, width=1000)
+            first, *others = textwrap.indent(entry, indent).splitlines()
+        reason = reasons.get(".".join([*path, key]))
+        yield first if reason is None else f"{first:<{_COMMENT_COLUMN}}# {reason}"
+        yield from others

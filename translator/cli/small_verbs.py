@@ -1,0 +1,97 @@
+"""The verbs of a few lines: average, tensorboard, download, recipe, doctor."""
+
+import argparse
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Final
+
+from translator.cli.arguments import chosen_run, say
+from translator.config.loading import shipped_recipes
+from translator.corpus.download import download_dataset
+from translator.corpus.public_corpora import dataset_table, find_dataset, recipe_snippet
+from translator.doctor import examine, format_findings
+from translator.errors import InputError, TranslatorError
+from translator.run.logging import LOGGER
+from translator.run.output_paths import write_output
+from translator.run.signals import StopRequest
+from translator.run.text import wrapped
+
+_SCHEMA: Final = re.compile(r"(?<=^# yaml-language-server: \$schema=).*")
+"""Where a recipe names the schema from which an editor completes and checks its keys."""
+_COMMENT: Final = re.compile(r"^# (?!yaml-language)(.*)", re.MULTILINE)
+
+
+def average(options: argparse.Namespace, stop: StopRequest) -> None:
+    """Average the weights of several checkpoints of a run."""
+    run = chosen_run(options.run)
+    from translator.checkpoint.averaging import average_run  # with torch, after the mistakes of the user
+
+    say(average_run(run, options.count, options.of))
+
+
+def tensorboard(options: argparse.Namespace, stop: StopRequest) -> None:
+    """Replace this process by TensorBoard, which is a program of its own."""
+    # TensorBoard itself would start, and show an empty page.
+    if not Path(options.folder).is_dir():
+        raise InputError(f"{options.folder} is not a folder; name the folder that holds the runs, for example runs")
+    program = [sys.executable, "-m", "translator.run.tensorboard"]
+    os.execv(sys.executable, [*program, "--logdir", options.folder, "--port", str(options.port)])
+
+
+def download(options: argparse.Namespace, stop: StopRequest) -> None:
+    """Download a public corpus, or list all."""
+    if not options.dataset:
+        say(dataset_table())
+        return
+    folder = Path(options.folder)
+    path = download_dataset(options.dataset, folder)
+    dataset = find_dataset(options.dataset)
+    arguments = " ".join(dataset.arguments(folder))
+    say(f"{path} is ready: {arguments}", "In a recipe:", recipe_snippet(dataset, folder))
+
+
+def recipe(options: argparse.Namespace, stop: StopRequest) -> None:
+    """List the shipped recipes, or print or copy one."""
+    recipes = shipped_recipes()
+    if options.name is None:
+        for name, file in recipes.items():
+            # A recipe begins with a comment that says what it is for.
+            comments = _COMMENT.findall(file.read_text(encoding="utf-8"))
+            say(name, *wrapped(comments[0]))
+        return
+    if options.name not in recipes:
+        raise InputError(f"unknown recipe `{options.name}`; shipped recipes: {', '.join(recipes)}")
+    file = recipes[options.name]
+    text = file.read_text(encoding="utf-8")
+    if options.output is None:
+        say(text.rstrip("\n"))
+        return
+
+    # The copy names the schema by its whole path, so that an editor finds it from any folder.
+    output = Path(options.output)
+    if output.exists():
+        raise InputError(f"{output} exists; choose another file, or remove it first")
+    output.parent.mkdir(parents=True, exist_ok=True)
+    write_output(output, _SCHEMA.sub(lambda schema: str((file.parent / schema[0]).resolve()), text))
+    say(f"{output} is written. Next:", f"  translator train --config {output}")
+
+
+def doctor(options: argparse.Namespace, stop: StopRequest) -> None:
+    """Print what this machine has, and what training lacks."""
+    LOGGER.info("examining this machine")
+    findings = examine(Path.cwd())
+    problems = [finding.name for finding in findings if finding.verdict == "wrong"]
+    # With `--json`, standard output has nothing but JSON, so that a program can read it.
+    if options.json:
+        record = {"can_train": not problems, "findings": [finding._asdict() for finding in findings]}
+        say(json.dumps(record, ensure_ascii=False, indent=2))
+    else:
+        say(format_findings(findings))
+    # The exit code tells a script whether this machine can train.
+    if problems:
+        raise TranslatorError(f"training is impossible on this machine: {', '.join(problems)}; see the table above")
+    if not options.json:
+        say("", "Training works on this machine: translator train --config sample")

@@ -1,0 +1,335 @@
+"""All verbs of the command line: their options and examples, and the function that does what each says.
+
+A function is named as `module:function`, and its module is imported when the verb is run. So this file imports nothing
+that takes time, and `translator --help` is quick.
+"""
+
+import argparse
+from typing import Final
+
+from translator import __version__
+from translator.cli import comparing, evaluating, plotting
+from translator.cli.arguments import (
+    CHECKPOINT,
+    PARENT_RUN,
+    RUN,
+    RUNS,
+    SEARCH,
+    SET,
+    Verb,
+    VerbFormatter,
+    VerbParser,
+    declared_verbs,
+    option,
+    place,
+)
+
+_MANUAL: Final = """examples:
+  translator train --config sample
+  translator translate --run runs/sample "The children are at school."
+
+exit codes:
+  0    done
+  1    a bug of translator, with its traceback
+  2    a mistake in the config, corpus or command; one message says what to do
+  129, 130, 143   stopped by SIGHUP, SIGINT (Ctrl-C) or SIGTERM after saving; a second signal stops immediately"""
+_CORPUS: Final = (
+    "your corpus: two text files (English, Persian), a zip, TSV, CSV, JSON Lines, Parquet or TMX, or a folder "
+    "of these; repeat it for several. Without --config, a recipe that fits it is written to runs/NAME.yaml"
+)
+_RECIPE: Final = (
+    option(
+        "--config FILE",
+        "YAML recipe, or the name of a shipped one (translator recipe); optional with --corpus",
+        type=place,
+    ),
+    option("--corpus PATH", _CORPUS, dest="corpora", action="append", nargs="+", type=place, default=[]),
+    SET,
+)
+_PLAIN_TEXT: Final = "one sentence per line, in UTF-8 or UTF-16, plain or compressed by gzip, xz or zstd"
+_SPARE_HOST: Final = "host name that requests may use, in addition to localhost; repeat it for several"
+
+_TRAINING: Final = (
+    Verb(
+        "prepare",
+        "clean and split a corpus, train its subword models, and store its tokens",
+        options=_RECIPE,
+        examples=("translator prepare --config sample", "translator prepare --corpus my.en my.fa"),
+        run="translator.cli.training:prepare",
+    ),
+    Verb(
+        "train",
+        "prepare, train (or resume training), and evaluate",
+        options=(
+            *_RECIPE,
+            option(
+                "--allow-changed", "resume although settings that affect the result have changed", action="store_true"
+            ),
+        ),
+        examples=(
+            "translator train --config sample",
+            "translator train --corpus my.en my.fa",
+            "translator train --config my.yaml --set training.max_steps=2000 run.directory=runs/short",
+        ),
+        run="translator.cli.training:train",
+    ),
+    Verb(
+        "average",
+        "average the weights of several checkpoints of a run into a new checkpoint `averaged`",
+        options=(
+            RUN,
+            option("--count K", "number of checkpoints (default: 5)", type=int, default=5),
+            option(
+                "--of",
+                "which checkpoints: the newest (last, default) or the best",
+                choices=("last", "best"),
+                default="last",
+            ),
+        ),
+        examples=("translator average --run runs/mizan --of best --count 5",),
+        run="translator.cli.small_verbs:average",
+    ),
+    Verb(
+        "tensorboard",
+        "start TensorBoard for all runs in a folder",
+        options=(
+            option("folder FOLDER", "folder of the runs (default: runs)", nargs="?", type=place, default="runs"),
+            option("--port N", "port on this machine (default: 6006)", type=int, default=6006),
+        ),
+        examples=("translator tensorboard experiments --port 6007",),
+        run="translator.cli.small_verbs:tensorboard",
+    ),
+)
+_DERIVING: Final = (
+    Verb(
+        "fine-tune",
+        "continue training a run on your text mixed with its own, and compare both models on old and new test text",
+        options=(
+            PARENT_RUN,
+            option(
+                "--corpus PATH",
+                "the new text, in any form that `translator train --corpus` accepts; repeat it for several corpora",
+                dest="corpora",
+                action="append",
+                nargs="+",
+                type=place,
+                required=True,
+            ),
+            option("--replay SHARE", "share of pairs from the run's own text (default: 0.8)", type=float, default=0.8),
+            option(
+                "--recipe NAME",
+                "recipe for `training` and dropout; steps and learning rate are computed (default: fine-tune)",
+                type=place,
+                default="fine-tune",
+            ),
+            option(
+                "--output FOLDER", "folder of the new run (default: RUN-NAME, with the name of the text)", type=place
+            ),
+            SET,
+        ),
+        examples=("translator fine-tune --run runs/mizan --corpus my.en my.fa",),
+        run="translator.cli.fine_tuning:fine_tune",
+    ),
+    Verb(
+        "back-translate",
+        "make training pairs from monolingual Persian text, with a run that translates Persian into English",
+        options=(
+            PARENT_RUN,
+            option(
+                "--monolingual FILE",
+                f"Persian text, {_PLAIN_TEXT}",
+                nargs="+",
+                action="extend",
+                type=place,
+                required=True,
+            ),
+            option(
+                "--output FOLDER",
+                "folder of the pairs (default: data/back-translated)",
+                type=place,
+                default="data/back-translated",
+            ),
+            option("--round-trip RUN", "en-fa run that translates the English back to filter pairs", type=place),
+            option(
+                "--min-chrf SCORE", "with --round-trip: least chrF against the Persian line (default: 20)", type=float
+            ),
+            *SEARCH,
+        ),
+        examples=("translator back-translate --run runs/mizan-reverse --monolingual persian.txt",),
+        run="translator.cli.back_translating:back_translate",
+    ),
+    Verb(
+        "distill",
+        "train a small, fast student on the translations of a run, and export it in int8",
+        options=(
+            PARENT_RUN,
+            option(
+                "--recipe NAME",
+                "recipe of subwords, model and training (default: student)",
+                type=place,
+                default="student",
+            ),
+            option(
+                "--beam N",
+                "beam width; the hypothesis nearest to a reference is used (default: 5)",
+                type=int,
+                default=5,
+            ),
+            option(
+                "--monolingual FILE",
+                f"more text for the teacher to translate, in its source language, {_PLAIN_TEXT}",
+                nargs="+",
+                action="extend",
+                type=place,
+                default=[],
+            ),
+            option("--output FOLDER", "folder of the student's run (default: RUN-student)", type=place),
+            SET,
+        ),
+        examples=("translator distill --run runs/cpu-small",),
+        run="translator.cli.distilling:distill",
+    ),
+)
+_USING: Final = (
+    Verb(
+        "translate",
+        "translate arguments, a file, standard input line by line, or text typed at a prompt",
+        options=(
+            *(RUNS, CHECKPOINT, *SEARCH),
+            option(
+                "--input FILE",
+                "text file to translate, line by line, in UTF-8, or in UTF-16 with a byte order mark; may be .gz, .xz "
+                "or .zst",
+                type=place,
+            ),
+            option(
+                "--column NAME", "with --input of a CSV, TSV or JSON Lines file: the column to translate, or its number"
+            ),
+            option(
+                "--paragraphs",
+                "join the lines of each paragraph, up to a blank line, into one line",
+                action="store_true",
+            ),
+            option(
+                "--output FILE",
+                "with --input: file for the translations, replaced atomically; resumes after a stop",
+                type=place,
+            ),
+            option("--format", "output format (default: text)", choices=("text", "tsv", "jsonl"), default="text"),
+            option("--n-best K", "number of translations of each text, best first (default: 1)", type=int, default=1),
+            option("--scores", "add log-probabilities (tsv, jsonl)", action="store_true"),
+            option("--alignment", "add the word alignment (tsv, jsonl)", action="store_true"),
+            option("--attention", "add the attention weights (jsonl)", action="store_true"),
+            option("--prefix TEXT", "forced beginning of each translation", default=""),
+            option(
+                "--display",
+                "order of Persian text; visual: joined and reordered, for terminals without bidi (default: auto)",
+                choices=("auto", "logical", "visual"),
+                default="auto",
+            ),
+            option(
+                "text", "text to translate, one line of output per argument (default: read standard input)", nargs="*"
+            ),
+        ),
+        examples=(
+            'translator translate --run runs/sample "The children are at school."',
+            "translator translate --run runs/sample --input book.en --output book.fa",
+            "translator translate --run runs/sample --format jsonl --n-best 5 --scores < book.en",
+        ),
+        run="translator.cli.translating:translate",
+    ),
+    Verb(
+        "export",
+        "export the model of a run to a folder that other programs can load",
+        options=(
+            RUN,
+            option("--to", "format of the export", required=True, choices=("ctranslate2", "marian", "safetensors")),
+            CHECKPOINT,
+            option(
+                "--quantization TYPE",
+                "float32 (default); ctranslate2 and marian: also float16, bfloat16; ctranslate2: also int8, int16",
+            ),
+            option("folder FOLDER", "folder for the export; new or empty", type=place),
+        ),
+        examples=("translator export --run runs/sample --to ctranslate2 exports/sample",),
+        run="translator.cli.translating:export",
+    ),
+    Verb(
+        "serve",
+        "serve a web page and a JSON API for translation; by default only this machine can reach them",
+        options=(
+            *(RUNS, CHECKPOINT, *SEARCH),
+            option("--host NAME", "address to listen on (default: 127.0.0.1)", default="127.0.0.1"),
+            option("--port N", "port to listen on; 0 chooses a free one (default: 8000)", type=int, default=8000),
+            option("--allow-host NAME", _SPARE_HOST, dest="names", action="append", default=[]),
+            # The defaults are those of `translator.serve.Limits`.
+            option("--characters N", "largest number of characters in a request (default: 5000)", type=int),
+            option("--lines N", "largest number of lines in a request (default: 100)", type=int),
+            option("--seconds N", "time limit for the answer to a request, in seconds (default: 30)", type=float),
+            option("--connections N", "largest number of connections at a time (default: 500)", type=int),
+        ),
+        examples=("translator serve --run runs/sample",),
+        run="translator.cli.translating:serve",
+    ),
+)
+_OTHERS: Final = (
+    Verb(
+        "download",
+        "download a public corpus; no other verb downloads anything",
+        options=(
+            option("dataset DATASET", "name of the corpus, or opus:NAME/VERSION (default: list all)", nargs="?"),
+            option("--folder FOLDER", "folder for the download (default: data)", type=place, default="data"),
+        ),
+        examples=("translator download mizan --folder data", "translator download opus:TED2020/v1"),
+        run="translator.cli.small_verbs:download",
+    ),
+    Verb(
+        "recipe",
+        "list the shipped recipes, or print or copy one",
+        options=(
+            option("name NAME", "name of the recipe (default: list all)", nargs="?"),
+            option("--output FILE", "file for the copy; an existing file is never overwritten", type=place),
+        ),
+        examples=("translator recipe sample --output my.yaml",),
+        run="translator.cli.small_verbs:recipe",
+    ),
+    Verb(
+        "doctor",
+        "show versions, devices, precision and disk of this machine, and what training lacks",
+        options=(option("--json", "print the findings as JSON", action="store_true"),),
+        examples=("translator doctor --json > doctor.json",),
+        run="translator.cli.small_verbs:doctor",
+    ),
+)
+VERBS: Final = (
+    *_TRAINING,
+    *declared_verbs(evaluating, comparing),
+    *_DERIVING,
+    *_USING,
+    *declared_verbs(plotting),
+    *_OTHERS,
+)
+"""All verbs, in the order of the help."""
+_GROUPS: Final = {"plot": ("PICTURE", "draw a picture of a run: attention, curves")}
+"""First words of verbs of two words: the metavar of the second word, and the summary of the group."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line; in the parsed options, `verb` is the `Verb`."""
+    program = VerbParser(
+        prog="translator",
+        description="Train, evaluate and use English→Persian neural translation models.",
+        epilog=_MANUAL,
+        formatter_class=VerbFormatter,
+    )
+    program.add_argument("--version", action="version", version=f"translator {__version__}")
+    # A verb of two words, such as `plot curves`, is a verb inside a group.
+    groups = {"": program.add_subparsers(metavar="VERB", required=True)}
+    for verb in VERBS:
+        name = verb.name.rpartition(" ")[0]
+        if name not in groups:
+            metavar, summary = _GROUPS[name]
+            group = groups[""].add_parser(name, help=summary, description=summary)
+            groups[name] = group.add_subparsers(metavar=metavar, required=True)
+        verb.add_to(groups[name])
+    return program
