@@ -247,7 +247,6 @@ def loop_recipe(sizes: Mapping[str, Any], work: Work, corpus: Path, run: Path) -
             "processes": 1,
         },
         "search": {"method": "greedy"},
-        "evaluation": {"bootstrap_samples": 40},
     }
 
 

@@ -47,7 +47,6 @@ def restart_has_same_bits(train: list[str], run: RunFolder, device: torch.device
         f"training.max_steps={_RESUMED_TO}",
         f"training.compile={'always' if device.type == 'cuda' else 'never'}",
         "evaluation.metrics=[bleu]",
-        "evaluation.bootstrap_samples=40",
     ]
     weights = []
     for _ in range(2):

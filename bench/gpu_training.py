@@ -57,7 +57,7 @@ def bench_training(
 
     # 2. Translate a test set, text to text.
     name = scores[0]["test_set"]
-    lines = (run.path / "evaluation" / f"{name}.source.txt").read_text(encoding="utf-8").splitlines()
+    lines = (run.path / "evaluation" / name / "source.txt").read_text(encoding="utf-8").splitlines()
     results["translation"] = {}
     for method in ("beam", "greedy"):
         translator = Translator.load(

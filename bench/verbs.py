@@ -45,7 +45,6 @@ batching: {{max_length: 64, tokens_per_batch: 512}}
 training: {{max_steps: 4, warmup_steps: 2, validate_every: 4, checkpoint_every: 4,
   processes: 1}}
 search: {{method: beam, beam_size: 2, avoid_loops: false, min_length_ratio: 0.9, max_length_ratio: 1.1}}
-evaluation: {{bootstrap_samples: 40}}
 """
 SHORT: Final = (
     *("training.max_steps=4", "training.validate_every=2", "training.checkpoint_every=2"),

@@ -5,7 +5,7 @@
 
 `numbers.tsv` has the test pairs with the same numbers in digits on both sides. `links.tsv` has pairs without any, into
 which a web or e-mail address, a handle or an emoji was inserted: at the start, before the final punctuation, or at the
-end. The diagnosis of the evaluation (`numbers` and `copies`) counts the errors.
+end. The evaluation counts the errors (`lost`).
 """
 
 import random

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.support.few_draws import RESAMPLES, TRIALS
 from tests.support.tiny_recipe import Recipe, draw_nothing, write_recipe
 from translator.config import Config, parse_config
 from translator.run.logging import warn_once
@@ -62,6 +63,17 @@ def no_flushing() -> Iterator[None]:
     """Flushing many small files costs time, and a test sees no power cut; a handle must still be an open one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", os.fstat)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def few_draws(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Draw few sentences where scores are compared."""
+    with pytest.MonkeyPatch.context() as patch:
+        # Tests of the core alone import no other room.
+        if any("core" not in item.path.parts for item in request.session.items):
+            patch.setattr("translator.evaluation.metrics.RESAMPLES", RESAMPLES)
+            patch.setattr("translator.evaluation.significance.TRIALS", TRIALS)
         yield
 
 

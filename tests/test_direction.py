@@ -31,7 +31,6 @@ training:
   {{max_steps: 4, warmup_steps: 2, validate_every: 4, checkpoint_every: 4, log_every: 2,
   augmentation: {{copies: 0.2}}}}
 search: {{method: greedy}}
-evaluation: {{bootstrap_samples: 40}}
 """
 TO_PERSIAN = str.maketrans("abcdefgh0123456789", "ابپتجچحخ۰۱۲۳۴۵۶۷۸۹") | {ord("h"): "خخخ"}
 """A letter that becomes three gives the two sides different ids."""
@@ -103,14 +102,12 @@ def back(folder: Path) -> RunFolder:
 def test_an_evaluation_page_follows_the_direction(folder: Path, back: RunFolder, tmp_path: Path) -> None:
     test_set = f"mine={folder / 'toy.tsv'}"
     evaluation = evaluate_systems([System((back,))], test_sets=[test_set], output=tmp_path)
-    first_reference = evaluation.sets[0].references[0][0]
+    first_reference = evaluation.sets[0].text.references[0][0]
     first_word = letters(150, seed=3)[0]
     assert first_reference.startswith(first_word)
 
-    # These are mistakes in Persian alone.
-    possible = evaluation.diagnoses[0].possible
-    assert possible["latin_words"] == 0
-    assert possible["english_punctuation"] == 0
+    # This is a mistake in Persian alone.
+    assert evaluation.sets[0].mistakes.possible["latin_words"] == 0
 
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert '<p class="text" lang="fa" dir="rtl">' in page

@@ -18,7 +18,7 @@ run.threads=1 subword.model_type=char subword.vocabulary_size=90 subword.byte_fa
 corpus.sources.0.max_pairs=300 corpus.sources.1.max_pairs=20 corpus.sources.2.max_pairs=20
 model.d_model=16 model.feed_forward=16 model.encoder_layers=1 model.decoder_layers=1
 training.max_steps=6 training.validate_every=6 training.validation_sentences=4
-search.method=greedy search.max_length_ratio=0.1 evaluation.metrics=[chrf] evaluation.bootstrap_samples=40
+search.method=greedy search.max_length_ratio=0.1 evaluation.metrics=[chrf]
 """
 
 

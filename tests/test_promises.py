@@ -36,7 +36,6 @@ training:
   {{precision: float32, max_steps: 160, warmup_steps: 20, learning_rate: 0.01, log_every: 10, validate_every: 40,
    validation_sentences: 8, checkpoint_every: 20, keep_best: 2}}
 search: {{method: greedy}}
-evaluation: {{bootstrap_samples: 40}}
 """
 TAGS = {
     "loss": ["train", "validation"],
@@ -108,7 +107,7 @@ def test_finished_run_folder_has_the_documented_layout(home: Path) -> None:
     assert (run / "checkpoints" / "last").resolve().name == "step-000160"
     assert list((run / "tensorboard").glob("events.out.tfevents.*"))
     assert (run / "evaluation" / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
-    (hypotheses,) = (run / "evaluation").glob("toy.*.greedy.hypotheses.txt")
+    (hypotheses,) = (run / "evaluation" / "toy").glob("*.greedy.txt")
     assert len(lines(hypotheses)) == 20
     provenance = (run / "run.json").read_text(encoding="utf-8")
     for library in ("torch", "sentencepiece", "sacrebleu"):
@@ -232,7 +231,7 @@ def test_evaluate_and_compare_print_and_record_scores(home: Path, capsys: Any) -
     second_run = home / "again"
     shutil.copytree(run, second_run, symlinks=True)
     table = home / "comparison.json"
-    flags = ["--json", str(table), "--trials", "200", "--samples", "40"]
+    flags = ["--json", str(table)]
     assert main(["compare", str(run), str(second_run), *flags]) == 0
     assert "toy" in capsys.readouterr().out
     assert json.loads(table.read_text(encoding="utf-8"))

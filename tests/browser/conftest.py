@@ -24,7 +24,6 @@ training:
   {{precision: float32, max_steps: 40, warmup_steps: 20, learning_rate: {rate}, log_every: 5, validate_every: 20,
    validation_sentences: 8, checkpoint_every: 20}}
 search: {{method: greedy, min_length_ratio: 0.5}}
-evaluation: {{bootstrap_samples: 40}}
 """
 
 

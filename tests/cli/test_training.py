@@ -48,7 +48,6 @@ QUICK = (
     "model.encoder_layers=1",
     "model.decoder_layers=1",
     "corpus.filters.min_target_script=null",
-    "evaluation.bootstrap_samples=40",
 )
 
 

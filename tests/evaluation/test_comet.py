@@ -14,7 +14,6 @@ from translator.evaluation import evaluate_run, saved_scores
 from translator.evaluation.comet import comet_lacks, comet_score
 from translator.run.folder import RunFolder
 
-FEW = "evaluation.bootstrap_samples=40"
 PROGRAM = """import json, os, sys
 values = dict(zip(sys.argv[1:], sys.argv[2:]))
 assert os.environ["HF_HUB_OFFLINE"] == os.environ["TRANSFORMERS_OFFLINE"] == "1"
@@ -58,7 +57,7 @@ def test_recipe_comet_model_is_used_after_training_and_in_later_evaluation(
     tiny: Any, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(tmp_path, model, monkeypatch)
-    run = train(tiny(FEW, "evaluation.metrics=[bleu, comet]", f"evaluation.comet_model='{model}'")).run
+    run = train(tiny("evaluation.metrics=[bleu, comet]", f"evaluation.comet_model='{model}'")).run
     (trained,) = (score for score in saved_scores(run) if score.metric == "comet")
     (run.evaluation_folder / "scores.json").unlink()
     (again,) = (score for score in evaluate_run(run).scores if score.metric == "comet")

@@ -1,11 +1,9 @@
-"""Whole evaluations: files written, resumed, refused; several systems and ensembles."""
+"""Whole evaluations: files written, names refused; several systems and ensembles."""
 
 import json
 import logging
 import shutil
-import signal
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,25 +18,20 @@ from translator import Translator
 from translator.checkpoint.averaging import average_run
 from translator.checkpoint.files import load_checkpoint
 from translator.checkpoint.state import find_checkpoint
-from translator.cli import main
 from translator.corpus.held_out import read_held_out_folder, write_held_out
 from translator.data import DataHandler
-from translator.errors import CorpusError, InputError, RunError, StorageError
+from translator.errors import InputError, RunError, StorageError
 from translator.evaluation import (
     Evaluation,
     System,
     evaluate_run,
     evaluate_systems,
-    read_scored_set,
     saved_scores,
 )
-from translator.evaluation.unfinished import hold_results
-from translator.inference.searcher import Searcher
-from translator.inference.translation import Translation
+from translator.evaluation.results import saved_sets
 from translator.run.folder import RunFolder
 
-FEW = "evaluation.bootstrap_samples=40"
-QUICK = (FEW, "evaluation.metrics=[bleu, chrf]")
+QUICK = ("evaluation.metrics=[bleu, chrf]",)
 
 
 def lines(path: Path) -> list[str]:
@@ -77,7 +70,7 @@ class Evaluated:
 def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
     """An evaluated run of random weights with two test sets, to be read only."""
     folder = tmp_path_factory.mktemp("evaluated")
-    run = untrained_run(tiny_config(folder, extra_test_set(folder), FEW))
+    run = untrained_run(tiny_config(folder, extra_test_set(folder)))
     return Evaluated(run=run, evaluation=evaluate_run(run))
 
 
@@ -88,28 +81,28 @@ SETS = [("toy", 20), ("extra", 9)]
 def test_an_evaluation_writes_its_files_and_no_others(evaluated: Evaluated) -> None:
     expected = ["report.html", "scores.json"]
     for name, _ in SETS:
-        expected += [f"{name}.reference.txt", f"{name}.source.txt"]
-        for file in ("diagnosis.json", "hypotheses.txt", "sentences.jsonl"):
-            expected.append(f"{name}.step-000005.greedy.{file}")
-    assert sorted(path.name for path in evaluated.run.evaluation_folder.iterdir()) == sorted(expected)
+        for file in ("reference.txt", "source.txt", "step-000005.greedy.json", "step-000005.greedy.txt"):
+            expected.append(f"{name}/{file}")
+    folder = evaluated.run.evaluation_folder
+    assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*.*")) == sorted(expected)
 
 
 def test_references_are_written_as_read(evaluated: Evaluated) -> None:
-    assert evaluated.lines("extra.reference.txt")[0].endswith(" كتاب .")
+    assert evaluated.lines("extra/reference.txt")[0].endswith(" كتاب .")
 
 
 @pytest.mark.parametrize(("name", "count"), SETS)
 def test_every_sentence_of_a_test_set_is_translated(evaluated: Evaluated, name: str, count: int) -> None:
-    sources = evaluated.lines(f"{name}.source.txt")
+    sources = evaluated.lines(f"{name}/source.txt")
     assert len(sources) == count
     translations = Translator.load(evaluated.run.path).translate_lines(sources)
-    assert evaluated.lines(f"{name}.step-000005.greedy.hypotheses.txt") == translations
+    assert evaluated.lines(f"{name}/step-000005.greedy.txt") == translations
 
 
 @pytest.mark.parametrize("name", ["toy", "extra"])
 def test_the_score_of_a_test_set_is_that_of_its_files(evaluated: Evaluated, name: str) -> None:
-    hypotheses = evaluated.lines(f"{name}.step-000005.greedy.hypotheses.txt")
-    references = evaluated.lines(f"{name}.reference.txt")
+    hypotheses = evaluated.lines(f"{name}/step-000005.greedy.txt")
+    references = evaluated.lines(f"{name}/reference.txt")
     scores = {(score.test_set, score.metric): score.score for score in evaluated.evaluation.scores}
     assert scores[name, "chrf"] == sacrebleu.corpus_chrf(hypotheses, [references]).score
 
@@ -130,19 +123,24 @@ def test_samples_are_taken_from_every_set(evaluated: Evaluated) -> None:
     assert len(evaluated.evaluation.samples) == 10 + 9
 
 
-def test_translated_sentences_are_saved_with_what_the_model_thinks(evaluated: Evaluated) -> None:
-    for scored in evaluated.evaluation.sets:
-        path = evaluated.run.evaluation_folder / f"{scored.name}.sentences.jsonl"
-        assert read_scored_set(path) == scored
-        assert scored.hypothesis_scores
-        assert scored.reference_scores
-        assert scored.rare_shares
+def test_translated_sets_are_read_back_as_they_were_scored(evaluated: Evaluated) -> None:
+    assert saved_sets(evaluated.run.evaluation_folder, "run") == evaluated.evaluation.sets
+
+
+def test_the_page_keeps_the_sets_of_earlier_evaluations(tiny: Any, tmp_path: Path) -> None:
+    run = untrained_run(tiny(*QUICK))
+    evaluate_run(run)
+    evaluation = evaluate_systems([System((run,))], test_sets=[write_named(tmp_path)])
+    assert evaluation.report is not None
+    page = evaluation.report.read_text(encoding="utf-8")
+    for line in (*lines(run.evaluation_folder / "toy" / "source.txt"), "is open"):
+        assert line in page
 
 
 def test_a_moved_run_is_evaluated_without_its_corpus_or_prepared_data(
     tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    run = train(tiny(extra_test_set(tmp_path), FEW)).run
+    run = train(tiny(extra_test_set(tmp_path))).run
     scores = [score.to_json() for score in saved_scores(run)]
     shutil.rmtree(tmp_path / "prepared")
     for corpus in tmp_path.glob("*.tsv"):
@@ -154,63 +152,6 @@ def test_a_moved_run_is_evaluated_without_its_corpus_or_prepared_data(
         evaluation = evaluate_run(moved)
     assert [score.to_json() for score in evaluation.scores] == scores
     assert caplog.text.count("is not on this disk") == 1
-    assert evaluation.sets[0].rare_shares == ()
-
-
-@dataclass
-class StoppedTranslator:
-    """Stands for `Translator.translations`: at the third block the disk is full, or a signal arrives; then it works."""
-
-    disk_full: bool
-    batch_sizes: list[int] = field(default_factory=list)
-
-    def patch(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        translations = Translator.translations
-
-        def counted(translator: Translator, texts: Sequence[str], **options: Any) -> list[list[Translation]]:
-            if len(self.batch_sizes) == 2:
-                self.batch_sizes.clear()
-                if self.disk_full:
-                    raise OSError(28, "No space left on device")
-                signal.raise_signal(signal.SIGINT)
-            self.batch_sizes.append(len(texts))
-            return translations(translator, texts, **options)
-
-        monkeypatch.setattr(Translator, "translations", counted)
-
-
-@pytest.mark.parametrize(("code", "message"), [(130, "stopped by SIGINT"), (2, "partial.jsonl: the disk is full")])
-def test_a_stopped_evaluation_keeps_its_translations_and_resumes(
-    tiny: Any, code: int, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = untrained_run(tiny(*QUICK))
-    hypotheses = evaluate_run(run).sets[0].hypotheses
-    shutil.rmtree(run.evaluation_folder)
-    monkeypatch.setattr("translator.evaluation.unfinished._BLOCK", 6)
-    monkeypatch.setattr(Searcher, "batch_rows", 6)
-    translator = StoppedTranslator(disk_full=code == 2)
-    translator.patch(monkeypatch)
-
-    # It ends with one message.
-    assert main(["evaluate", "--run", str(run.path)]) == code
-    err = capsys.readouterr().err
-    assert message in err
-    assert "Traceback" not in err
-
-    # What is translated so far lies beside the texts, and nothing else.
-    (partial,) = run.evaluation_folder.glob("*.partial.jsonl")
-    texts = [run.evaluation_folder / f"toy.{side}.txt" for side in ("reference", "source")]
-    assert sorted(run.evaluation_folder.iterdir()) == sorted([partial, *texts])
-    saved = [json.loads(line) for line in lines(partial)]
-    assert [row["line"] for row in saved] == list(range(1, 13))
-    assert [row["translation"]["text"] for row in saved] == list(hypotheses[:12])
-
-    # The next evaluation translates the rest, even if the last row was cut off.
-    with partial.open("a", encoding="utf-8") as stream:
-        stream.write('{"line": 13, "translation": {"text": "cut off')
-    assert evaluate_run(run).sets[0].hypotheses == hypotheses
-    assert translator.batch_sizes == [6, 2], "the first 12 of 20 are kept"
-    assert not partial.exists()
 
 
 def test_repeated_evaluations_agree_and_other_settings_keep_their_scores(tiny: Any) -> None:
@@ -264,7 +205,7 @@ def test_a_run_without_held_out_text_reports_nothing_to_evaluate(tiny: Any, capl
 
 def test_damaged_files_are_reported_before_the_model_is_loaded(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("translator.evaluation.evaluate.Translator")
-    run = untrained_run(tiny(FEW))
+    run = untrained_run(tiny())
     scores_file = run.evaluation_folder / "scores.json"
     run.evaluation_folder.write_text("in the way")
     with pytest.raises(StorageError, match="evaluation"):
@@ -280,8 +221,8 @@ def test_damaged_files_are_reported_before_the_model_is_loaded(tiny: Any, monkey
         evaluate_run(run)
 
 
-def test_several_runs_and_checkpoints_are_compared(tiny: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """The second run's own recipe asks for beam search; the difference in search settings causes a warning."""
+def test_several_runs_and_checkpoints_are_compared(tiny: Any) -> None:
+    """The second run's own recipe asks for beam search."""
     config = tiny(*QUICK)
     run = untrained_run(config)
     add_checkpoint(run, config, DataHandler(config), step=9)
@@ -291,14 +232,13 @@ def test_several_runs_and_checkpoints_are_compared(tiny: Any, caplog: pytest.Log
     recipe_file.write_text(recipe.replace("method: greedy", "method: beam"), encoding="utf-8")
     systems = [System((run,), "best"), System((run,), "last"), System((run,), "5"), System((second_run,), "5")]
     evaluation = evaluate_systems(systems, overrides=["search.processes=1"])
-    assert [(scored.system, scored.checkpoint, scored.search) for scored in evaluation.sets] == [
+    assert [(scored.system, *scored.label) for scored in evaluation.sets] == [
         ("run", "step-000009", "greedy"),
         ("run", "step-000005", "greedy"),
         ("other", "step-000005", "beam-5"),
     ], "best and last are one checkpoint here"
-    assert "the runs have different search settings (greedy, beam-5); --search, --beam" in caplog.text
     assert evaluation.folders == [run.evaluation_folder, second_run.evaluation_folder]
-    assert [len(scored.systems) for scored in evaluation.comparisons] == [3]
+    assert [len(comparison.sets) for comparison in evaluation.comparisons] == [3]
     assert evaluation.report == run.evaluation_folder / "report.html"
     assert evaluation.report.is_file()
     assert {score.checkpoint for score in saved_scores(second_run)} == {"step-000005"}
@@ -322,9 +262,9 @@ def test_an_ensemble_is_evaluated_as_a_system_of_its_own(two_runs: tuple[RunFold
     assert ensemble.system == "run+other"
     assert evaluation.folders == [System(two_runs).folder]
     assert saved_scores(run) == [], "the run's own scores are its own"
-    sources = list(ensemble.sources)
+    sources = list(ensemble.text.sources)
     together = Translator.load([run.path, second_run.path]).translate_lines(sources)
-    assert lines(evaluation.folders[0] / f"{ensemble.name}.hypotheses.txt") == together
+    assert list(ensemble.hypotheses) == together
     assert together != Translator.load(run.path).translate_lines(sources)
     assert not (run.evaluation_folder / "report.html").exists()
 
@@ -336,7 +276,7 @@ def test_averaged_checkpoints_are_evaluated_in_the_folder_of_their_run(two_runs:
     assert averaged.system == "other"
     assert evaluation.folders == [run.evaluation_folder]
     translator = Translator.load(run.path, checkpoint="averaged")
-    assert averaged.hypotheses == tuple(translator.translate_lines(list(averaged.sources)))
+    assert averaged.hypotheses == tuple(translator.translate_lines(list(averaged.text.sources)))
 
 
 def test_scores_of_a_named_test_set_follow_those_of_the_recipe(tiny: Any, tmp_path: Path) -> None:
@@ -354,58 +294,29 @@ def test_sentences_of_a_named_test_set_that_a_run_was_trained_on_are_counted(
     training_source = next(DataHandler(config).corpus.lines("train", "toy", "en"))
     write_pairs(tmp_path / "news.tsv", [(f"{training_source.upper()}!", "در"), ("xyz", "باز"), ("zyx", "است")])
     (tmp_path / "toy.tsv").unlink()
-    evaluation = evaluate_systems([System((run,))], test_sets=[f"{tmp_path}/news.tsv"], report=False)
+    evaluate_systems([System((run,))], test_sets=[f"{tmp_path}/news.tsv"], report=False)
     assert "was trained on 1 of the 3 sentences of test set `news`" in caplog.text
-    assert evaluation.sets[0].rare_shares == (1.0, 1.0, 1.0)
     caplog.clear()
     evaluate_systems([System((run,))], report=False)
     assert "was trained on" not in caplog.text
 
 
-def test_another_text_with_the_name_of_the_test_set_of_a_run_replaces_nothing(tiny: Any, tmp_path: Path) -> None:
-    run = untrained_run(tiny(*QUICK))
-    systems = [System((run,))]
-    recipe_evaluation = evaluate_systems(systems, report=False)
-    contents = {file: file.read_bytes() for file in run.evaluation_folder.glob("toy.*")}
-    named = [write_named(tmp_path).replace("news=", "toy=")]
-    named_evaluation = evaluate_systems(systems, test_sets=named, report=False)
-    again = evaluate_systems(systems, test_sets=named, report=False)
-    for file, content in contents.items():
-        assert file.read_bytes() == content
-    assert again == named_evaluation
-    assert saved_scores(run) == [*recipe_evaluation.scores, *named_evaluation.scores]
-    assert named_evaluation.sets[0].test_set.startswith("toy-")
-
-
-def test_the_own_text_of_the_first_run_does_not_lead_the_scores_of_another_run(tiny: Any) -> None:
+def test_another_text_with_the_name_of_the_test_set_of_another_run_is_refused(tiny: Any) -> None:
     run = untrained_run(tiny(*QUICK))
     second_run = copy_of(run, run.path.with_name("other"))
     text = read_held_out_folder(run.held_out_folder, "test")[0]
     changed_text = replace(text, sources=("another", *text.sources[1:]))
     write_held_out(second_run.held_out_folder, "test", [changed_text])
-    alone = evaluate_systems([System((second_run,))], report=False)
-    together = evaluate_systems([System((run,)), System((second_run,))], report=False)
-    assert saved_scores(second_run)[: len(alone.scores)] == alone.scores
-    assert {scored.test_set for scored in together.sets} != {"toy"}
-
-
-def test_an_evaluation_that_another_process_makes_is_refused(tiny: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    run = untrained_run(tiny(*QUICK))
-    run.evaluation_folder.mkdir()
-    with hold_results(run.evaluation_folder, "toy.step-000005.greedy"):
-        assert main(["evaluate", "--run", str(run.path)]) == 2
-    assert "another process is evaluating toy.step-000005.greedy in" in capsys.readouterr().err
-    assert list(run.evaluation_folder.iterdir()) == []
+    with pytest.raises(InputError, match=r"another text called `toy`; .* --test-set NAME=PATH"):
+        evaluate_systems([System((run,)), System((second_run,))], report=False)
+    assert not run.evaluation_folder.exists()
 
 
 def test_invalid_named_test_sets_are_reported_before_any_work(tiny: Any, tmp_path: Path) -> None:
     run = untrained_run(tiny(*QUICK))
     named = write_named(tmp_path)
-    (tmp_path / "german.tsv").write_text("The door\tDie Tür\n", encoding="utf-8")
     with pytest.raises(InputError, match="two test sets are called `news`; name them"):
         evaluate_systems([System((run,))], test_sets=[named, named])
-    with pytest.raises(CorpusError, match="reference is in another language"):
-        evaluate_systems([System((run,))], test_sets=[str(tmp_path / "german.tsv")])
     assert not run.evaluation_folder.exists()
 
 

@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 import sacrebleu
-from hypothesis import given
-from hypothesis import strategies as st
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from tests.support.echo_model import echo
@@ -20,26 +17,10 @@ from tests.support.translated_sets import translated
 from tests.support.untrained import untrained_run
 from translator.cli import main
 from translator.evaluation import Evaluation, evaluate_run
-from translator.evaluation.robustness import WAYS, chrf_of, counts_for_chrf, measure_robustness, with_noise
+from translator.evaluation.robustness import WAYS, measure_robustness, with_noise
 from translator.run.folder import RunFolder
 
-TEXT = st.text(st.sampled_from("ab کت.؟"), max_size=12)
-FLAGS = ("evaluation.bootstrap_samples=40", "evaluation.metrics=[bleu, chrf]")
-
-
-@given(st.lists(st.tuples(TEXT, TEXT, TEXT), min_size=1, max_size=5))
-def test_chrf_from_counts_equals_that_of_sacrebleu(rows: list[tuple[str, str, str]]) -> None:
-    hypotheses = [hypothesis for hypothesis, _, _ in rows]
-    references = [(first, second) for _, first, second in rows]
-    reference_sides = [list(side) for side in zip(*references, strict=True)]
-    expected = sacrebleu.corpus_chrf(hypotheses, reference_sides).score
-
-    counts = counts_for_chrf(hypotheses, references).sum(axis=0)
-    assert float(chrf_of(counts)) == pytest.approx(expected, abs=1e-9)
-
-    # Several resamples at once; a corpus three times as large has the same score.
-    resampled_counts = np.stack([counts, 3 * counts])
-    assert chrf_of(resampled_counts) == pytest.approx(expected, abs=1e-9)
+FLAGS = ("evaluation.metrics=[bleu, chrf]",)
 
 
 TYPED_TEXT = "He said: \"I don't know  NATO's plans for 2024.\""
@@ -75,8 +56,6 @@ def test_quotes_are_curled_and_spaces_added() -> None:
 
 # --- the flag ---
 
-NAME = "toy.step-000005.greedy"
-
 
 @dataclass(frozen=True)
 class Measured:
@@ -89,8 +68,8 @@ class Measured:
     @property
     def losses(self) -> dict[str, Any]:
         """What is saved, by way of typing."""
-        path = self.run.evaluation_folder / f"{NAME}.robustness.json"
-        return {entry["way"]: entry for entry in json.loads(path.read_text(encoding="utf-8"))}
+        path = self.run.evaluation_folder / "toy" / "step-000005.greedy.json"
+        return {entry["way"]: entry for entry in json.loads(path.read_text(encoding="utf-8"))["noise"]}
 
 
 @pytest.fixture(scope="module")
@@ -98,8 +77,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     run = untrained_run(tiny_config(tmp_path_factory.mktemp("robustness"), *FLAGS))
     run.tensorboard_folder.mkdir()
     plain = evaluate_run(run)
-    assert not plain.sets[0].typed
-    assert not (run.evaluation_folder / f"{NAME}.robustness.json").exists(), "nobody asked for it"
+    assert not plain.sets[0].noise, "nobody asked for it"
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         assert main(["evaluate", "--run", str(run.path), "--robustness"]) == 0
@@ -113,18 +91,12 @@ def test_every_way_of_typing_is_saved(measured: Measured) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_the_loss_is_the_difference_of_two_chrf_scores(measured: Measured, way: str) -> None:
     saved = measured.losses[way]
-    reference_sides = [list(side) for side in zip(*measured.plain.sets[0].references, strict=True)]
+    reference_sides = [list(side) for side in zip(*measured.plain.sets[0].text.references, strict=True)]
     expected_chrf = sacrebleu.corpus_chrf(saved["hypotheses"], reference_sides).score
     typed_chrf = saved["score"]["score"]
     assert typed_chrf == pytest.approx(expected_chrf)
     plain_chrf = next(score.score for score in measured.plain.scores if score.metric == "chrf")
     assert saved["loss"] == pytest.approx(plain_chrf - typed_chrf)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_the_interval_of_a_loss_has_a_lower_end(measured: Measured, way: str) -> None:
-    lower, upper = measured.losses[way]["loss_interval"]
-    assert lower <= upper
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -140,7 +112,7 @@ def test_a_way_of_typing_that_the_model_does_not_see_loses_nothing(measured: Mea
     saved = measured.losses[way]
     assert saved["changed"] == 0
     assert saved["loss"] == 0.0
-    assert saved["loss_interval"] == [0.0, 0.0]
+    assert saved["p_value"] == 1
 
 
 def test_sentences_that_a_way_of_typing_changes_are_counted(measured: Measured) -> None:
@@ -160,28 +132,24 @@ def test_tensorboard_shows_the_scores_of_the_ways(measured: Measured) -> None:
     assert "test_by_set/toy.typos/chrf" in events.Tags()["scalars"]
 
 
-def test_no_partial_translations_are_left(measured: Measured) -> None:
-    assert not list(measured.run.evaluation_folder.glob("*.partial.jsonl"))
-
-
-def test_a_harmful_way_of_typing_has_a_positive_loss_and_interval() -> None:
+def test_a_harmful_way_of_typing_has_a_significant_loss() -> None:
     # Plain text is translated perfectly, typed text as `x`.
     translator, _ = echo()
     sources = [f"The door {number} is open." for number in range(8)]
     plain = translated(["در باز است."] * 8, ["در باز است."] * 8, sources)
-    losses = measure_robustness(plain, translator, lambda texts, _: ["x"] * len(texts), samples=100)
+    losses = measure_robustness(plain, translator, lambda texts, _: ["x"] * len(texts))
 
     harmful = [loss for loss in losses if loss.changed == 8]
     assert {loss.way for loss in harmful} >= {"capitals", "lower-case", "no-final-punctuation"}
     for loss in harmful:
         assert loss.score.score == 0.0
         assert loss.loss == 100.0
-        assert loss.loss_interval == (100.0, 100.0)
+        assert loss.p_value < 0.05
 
 
 def test_a_text_that_is_divided_in_another_way_counts_as_changed() -> None:
     """A long text is cut after a full stop only before a capital letter."""
     translator, _ = echo(max_length=4)
     plain = translated(["a"], ["a"], ["One two. Three four."])
-    losses = measure_robustness(plain, translator, lambda texts, _: list(texts), 40)
+    losses = measure_robustness(plain, translator, lambda texts, _: list(texts))
     assert {loss.way: loss.changed for loss in losses}["lower-case"] == 1

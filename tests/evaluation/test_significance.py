@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.support.few_draws import RESAMPLES, TRIALS
 from tests.support.translated_sets import translated
 from translator.config import MetricName
 from translator.evaluation.compare import compare_systems
@@ -49,7 +50,7 @@ WORSE = spoilt(REFERENCES, 0.7, seed=5)
 
 def paired_tests(*hypotheses: Sequence[str], references: Sequence[tuple[str, ...]]) -> tuple[PairedTest, ...]:
     sets = [translated(texts, references, system=f"system {number}") for number, texts in enumerate(hypotheses)]
-    return compare_systems(sets, metrics=METRICS, samples=100, trials=100).tests
+    return compare_systems(sets, metrics=METRICS).tests
 
 
 def decimal_numbers(text: str) -> list[float]:
@@ -92,7 +93,7 @@ def printed_tests(folder: Path, *flags: str) -> PrintedTests:
 
 @pytest.mark.parametrize(
     ("method", "flags"),
-    [("bootstrap", ("-pbs", "-pbsn", "100")), ("randomisation", ("-par", "-parn", "100"))],
+    [("bootstrap", ("-pbs", "-pbsn", str(RESAMPLES))), ("randomisation", ("-par", "-parn", str(TRIALS)))],
 )
 def test_significance_results_equal_those_of_sacrebleus_command_line(
     method: str, flags: tuple[str, ...], tmp_path: Path

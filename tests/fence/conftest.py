@@ -33,7 +33,6 @@ training:
   validation_sentences: 20
   checkpoint_every: 75
 search: {{method: beam, beam_size: 4, length_penalty: 1.0}}
-evaluation: {{bootstrap_samples: 40}}
 """
 """The recipe of the small run; `{folder}` has its corpus."""
 

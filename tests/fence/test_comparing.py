@@ -1,5 +1,6 @@
 """`translator compare` says whether one system is better than another on the same sentences, and where they differ."""
 
+import csv
 import json
 import shutil
 from collections.abc import Sequence
@@ -14,13 +15,13 @@ from sacrebleu.significance import PairedTest
 
 from tests.fence.small_language import ADJECTIVES, NOUNS, seen
 from tests.support.command_line import Finished, translator
+from tests.support.few_draws import RESAMPLES, TRIALS
 
 PAIRS = [seen(noun, adjective) for noun in ("book", "car", "tree") for adjective in list(ADJECTIVES)[:8]]
 RIGHT = [persian for _, persian in PAIRS]
 BASE = [text.replace(NOUNS["car"], "خودرو").replace(NOUNS["tree"], "گیاه") for text in RIGHT]
 BETTER = [BASE[0].replace(NOUNS["book"], "دفتر"), *RIGHT[1:]]  # worse in one sentence, better in 16 of 24
 SPACED = [text.replace("\u200c", " ") for text in BETTER]
-FEW = ("--samples", "100", "--trials", "200")
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Compared:
         "raw",
         "folded",
     ]
-    result = translator(
-        "compare", *systems, *texts, *FEW, "--metrics", "bleu", "chrf", "--json", folder / "compared.json"
-    )
+    result = translator("compare", *systems, *texts, "--metrics", "bleu", "chrf", "--json", folder / "compared.json")
     assert result.code == 0, result.err
     (values,) = json.loads((folder / "compared.json").read_text(encoding="utf-8"))
     return Compared(folder=folder, result=result, values=values)
@@ -74,7 +73,7 @@ def write(path: Path, lines: list[str]) -> Path:
 
 
 @pytest.mark.parametrize(("name", "metric"), [("bleu", BLEU()), ("chrf", CHRF())])
-@pytest.mark.parametrize(("method", "kind", "draws"), [("bootstrap", "bs", 100), ("randomisation", "ar", 200)])
+@pytest.mark.parametrize(("method", "kind", "draws"), [("bootstrap", "bs", RESAMPLES), ("randomisation", "ar", TRIALS)])
 def test_scores_and_p_values_are_those_of_sacrebleu(
     name: str, metric: BLEU | CHRF, method: str, kind: str, draws: int, compared: Compared
 ) -> None:
@@ -121,7 +120,7 @@ def test_equal_systems_have_no_difference_and_p_1(compared: Compared, tmp_path: 
     ]
     base = compared.folder / "base.txt"
     copy = write(tmp_path / "copy.txt", BASE)
-    options: list[str | Path] = [*FEW, "--metrics", "bleu", "--json", tmp_path / "compared.json"]
+    options: list[str | Path] = ["--metrics", "bleu", "--json", tmp_path / "compared.json"]
     assert translator("compare", base, copy, *texts, *options).code == 0
     (values,) = json.loads((tmp_path / "compared.json").read_text(encoding="utf-8"))
     for test in values["tests"]:
@@ -133,7 +132,7 @@ def test_a_line_without_a_reference_is_left_out_of_every_system(compared: Compar
     reference = write(tmp_path / "reference.fa", [*RIGHT[:2], "", *RIGHT[3:]])
     only_scored = write(tmp_path / "scored.txt", [*BETTER[:2], *BETTER[3:]])
     texts: list[str | Path] = ["--source", compared.folder / "source.en", "--reference", reference]
-    options: list[str | Path] = [*FEW, "--metrics", "bleu", "--json", tmp_path / "compared.json"]
+    options: list[str | Path] = ["--metrics", "bleu", "--json", tmp_path / "compared.json"]
     result = translator("compare", compared.folder / "better.txt", only_scored, *texts, *options)
     assert result.code == 0, result.err
     assert "1 of 24 left out (line 3)" in result.out
@@ -155,23 +154,35 @@ def other_run(small_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 def test_two_runs_are_compared_by_their_evaluations(small_run: Path, other_run: Path) -> None:
-    result = translator("compare", small_run, other_run, *FEW, "--metrics", "chrf")
+    result = translator("compare", small_run, other_run, "--metrics", "chrf")
     assert result.code == 0, result.err
     assert "small: 30 sentences; differences and p-values against small" in result.out
     (line,) = [line for line in result.lines if line.strip().startswith("chrf") and "other" in line]
-    (scored,) = [
-        score for score in scores_of(other_run) if (score["metric"], score["normalization"]) == ("chrf", "raw")
-    ]
+    scored = next(filter(is_raw_chrf, scores_of(other_run)))
     assert f"{scored['score']:.2f}" in line
 
 
 def test_a_run_is_compared_with_a_text_file_of_translations(small_run: Path, tmp_path: Path) -> None:
-    references = (small_run / "evaluation" / "small.reference.txt").read_text(encoding="utf-8").splitlines()
+    references = (small_run / "evaluation" / "small" / "reference.txt").read_text(encoding="utf-8").splitlines()
     perfect = write(tmp_path / "perfect.txt", references)
-    result = translator("compare", perfect, small_run, *FEW, "--metrics", "chrf")
+    result = translator("compare", perfect, small_run, "--metrics", "chrf")
     assert result.code == 0, result.err
     (line,) = [line for line in result.lines if line.strip().startswith("chrf") and "perfect" in line]
     assert "100.00" in line
+
+
+def test_two_searches_of_a_run_are_compared_by_the_files_of_their_translations(other_run: Path) -> None:
+    assert translator("evaluate", "--run", other_run, "--search", "beam", "--beam", "2", "--no-report").code == 0
+    files = sorted((other_run / "evaluation" / "small").glob("step-*.txt"))
+    result = translator("compare", *files, "--metrics", "chrf", "--format", "csv")
+    assert result.code == 0, result.err
+    rows = [row[:3] for row in csv.reader(result.lines) if row[:1] == ["chrf"]]
+    scores = {score["search"]: f"{score['score']:.2f}" for score in scores_of(other_run) if is_raw_chrf(score)}
+    assert rows == [["chrf", file.name, scores[file.name.split(".")[1]]] for file in files]
+
+
+def is_raw_chrf(score: dict[str, Any]) -> bool:
+    return (score["metric"], score["normalization"]) == ("chrf", "raw")
 
 
 def scores_of(run: Path) -> list[dict[str, Any]]:
@@ -194,7 +205,7 @@ def scores_of(run: Path) -> list[dict[str, Any]]:
         (["RUN", "RUN", "--test-set", "unknown"], "test set unknown was not translated by all systems"),
         (["RUN"], "a comparison needs at least two systems"),
         (["RUN", "base.txt"], "has 24 lines"),
-        (["RUN", "changed.sentences.jsonl"], "sentence 30 has different references"),
+        (["RUN", "CHANGED"], "sentence 30 has different references"),
         (
             ["base.txt", "better.txt", "--source", "source.en", "--reference", "reference.fa", "--json", "base.txt"],
             "is the input itself",
@@ -202,16 +213,14 @@ def scores_of(run: Path) -> list[dict[str, Any]]:
     ],
 )
 def test_what_cannot_be_compared_is_refused_with_one_message(
-    arguments: list[str], message: str, compared: Compared, small_run: Path, small_copy: Path
+    arguments: list[str], message: str, compared: Compared, small_run: Path, small_copy: Path, tmp_path: Path
 ) -> None:
     write(compared.folder / "short.txt", BASE[1:])
+    changed = shutil.copytree(small_copy, tmp_path / "changed", symlinks=True)
+    references = changed / "evaluation" / "small" / "reference.txt"
+    write(references, [*references.read_text(encoding="utf-8").splitlines()[:-1], "در"])
     shutil.rmtree(small_copy / "evaluation")
-    (saved,) = (small_run / "evaluation").glob("small.*.sentences.jsonl")
-    head, _, last = saved.read_text(encoding="utf-8").strip().rpartition("\n")
-    changed = json.loads(last)
-    changed["references"] = ["در"]
-    write(compared.folder / "changed.sentences.jsonl", [head, json.dumps(changed, ensure_ascii=False)])
-    places = {"RUN": small_run, "UNEVALUATED": small_copy}
+    places = {"RUN": small_run, "UNEVALUATED": small_copy, "CHANGED": changed}
     names = {path.name for path in compared.folder.iterdir()}
     for argument in arguments:
         if argument in names:

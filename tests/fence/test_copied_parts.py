@@ -171,7 +171,7 @@ def test_evaluate_counts_sentences_that_lost_a_number_or_a_code(small_copy: Path
     test_set.write_text("".join(f"{english}\t{persian}\n" for english, persian in pairs), encoding="utf-8")
     result = translator("evaluate", "--run", small_copy, "--test-set", f"hard={test_set}", "--no-report")
     assert result.code == 0, result.err
-    (diagnosis,) = (small_copy / "evaluation").glob("hard.*.diagnosis.json")
-    findings = json.loads(diagnosis.read_text(encoding="utf-8"))["findings"]
-    counts = {finding["name"]: (finding["count"], finding["of"]) for finding in findings}
-    assert counts["numbers"] == counts["copies"] == (1, 1)
+    (details,) = (small_copy / "evaluation" / "hard").glob("*.json")
+    lost = json.loads(details.read_text(encoding="utf-8"))["mistakes"]["lost"]
+    assert (lost["count"], lost["of"]) == (2, 2)
+    assert [example["sentence"] for example in lost["examples"]] == [1, 2]

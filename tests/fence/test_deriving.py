@@ -91,19 +91,19 @@ def test_fine_tuning_compares_both_models_on_the_old_and_the_new_test_text(tuned
 
 
 def test_the_new_run_is_tested_on_the_test_text_of_the_old_one(small_run: Path, tuned: Derived) -> None:
-    for name in ("small.source.txt", "small.reference.txt"):
+    for name in ("small/source.txt", "small/reference.txt"):
         assert tuned.lines(f"evaluation/{name}") == read(small_run / "evaluation" / name)
 
 
 def test_the_text_that_tests_is_not_trained_on(tuned: Derived) -> None:
-    tested = tuned.lines("evaluation/lamp.source.txt")
+    tested = tuned.lines("evaluation/lamp/source.txt")
     assert len(tested) == len(NEW) // 10
     assert set(tested) < {english for english, _ in NEW}
     assert "was trained on" not in tuned.result.err
 
 
 def test_the_new_references_are_as_the_user_wrote_them(tuned: Derived) -> None:
-    assert set(tuned.lines("evaluation/lamp.reference.txt")) < {persian for _, persian in NEW}
+    assert set(tuned.lines("evaluation/lamp/reference.txt")) < {persian for _, persian in NEW}
 
 
 def test_the_evaluation_of_the_old_run_stays_as_it_was(small_run: Path, tuned: Derived) -> None:

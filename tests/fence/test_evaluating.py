@@ -1,5 +1,6 @@
 """`translator evaluate` translates test sets, scores the translations as sacreBLEU does, and writes everything down."""
 
+import csv
 import html
 import json
 import re
@@ -16,6 +17,7 @@ from sacrebleu.metrics.ter import TER
 
 from tests.fence.small_language import counted, question, seen, statement
 from tests.support.command_line import Finished, translator
+from tests.support.few_draws import RESAMPLES
 
 BOOK, CAR, TREE = statement("book", "new"), question("car", "big"), seen("tree", "white")
 BOOKS = counted("book", 12, "at home")
@@ -40,7 +42,7 @@ class Evaluated:
     run: Path
     own: Finished
     named: Finished
-    own_files: dict[str, bytes]  # after the first evaluation
+    own_files: dict[str, bytes]  # after the first evaluation, by path in the evaluation folder
     scores: list[dict[str, Any]]  # scores.json
 
     @property
@@ -55,14 +57,14 @@ class Evaluated:
         return (self.folder / name).read_text(encoding="utf-8").splitlines()
 
     def translations(self, test_set: str) -> list[str]:
-        return self.lines(f"{test_set}.{self.checkpoint}.beam-4.hypotheses.txt")
+        return self.lines(f"{test_set}/{self.checkpoint}.beam-4.txt")
 
     def references(self, test_set: str) -> list[list[str | None]]:
         """The references as sacreBLEU takes them."""
-        second = self.folder / f"{test_set}.reference-2.txt"
-        sides: list[list[str | None]] = [list(self.lines(f"{test_set}.reference.txt"))]
-        if second.exists():
-            sides.append([line or None for line in self.lines(second.name)])
+        second = f"{test_set}/reference-2.txt"
+        sides: list[list[str | None]] = [list(self.lines(f"{test_set}/reference.txt"))]
+        if (self.folder / second).exists():
+            sides.append([line or None for line in self.lines(second)])
         return sides
 
     def score(self, test_set: str, metric: str = "bleu", normalization: str = "raw") -> dict[str, Any]:
@@ -86,11 +88,16 @@ def evaluated(small_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Eval
     shutil.copytree(small_run, run, symlinks=True, ignore=shutil.ignore_patterns("evaluation"))
     own = translator("evaluate", "--run", run)
     assert own.code == 0, own.err
-    own_files = {path.name: path.read_bytes() for path in (run / "evaluation").iterdir()}
+    own_files = files_in(run / "evaluation")
     named = translator("evaluate", "--run", run, *arguments)
     assert named.code == 0, named.err
     scores = json.loads((run / "evaluation" / "scores.json").read_text(encoding="utf-8"))
     return Evaluated(run=run, own=own, named=named, own_files=own_files, scores=scores)
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    """The content of every file in a folder, by its path there."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def write_test_set(folder: Path, name: str, rows: list[Any]) -> str:
@@ -136,7 +143,7 @@ def test_a_raw_score_is_that_of_sacrebleu_on_the_written_files(
     test_set: str, name: str, metric: Metric, evaluated: Evaluated
 ) -> None:
     references: Any = evaluated.references(test_set)
-    expected = metric.corpus_score(evaluated.translations(test_set), references, n_bootstrap=40)
+    expected = metric.corpus_score(evaluated.translations(test_set), references, n_bootstrap=RESAMPLES)
     entry = evaluated.score(test_set, name)
     assert entry["score"] == pytest.approx(expected.score)
     assert entry["signature"] == str(metric.get_signature())
@@ -187,17 +194,15 @@ def test_a_line_without_a_reference_is_left_out_and_named_everywhere(evaluated: 
 
 
 def test_each_line_has_the_references_that_it_has(evaluated: Evaluated) -> None:
-    assert evaluated.lines("mine.reference-2.txt") == ["", CAR[1], "", ""]
-    sentences = read_json_lines(evaluated.folder / f"mine.{evaluated.checkpoint}.beam-4.sentences.jsonl")[1:]
-    assert [len(sentence["references"]) for sentence in sentences] == [1, 2, 1, 1]
+    assert evaluated.lines("mine/reference-2.txt") == ["", CAR[1], "", ""]
     assert evaluated.score("mine")["signature"].startswith("nrefs:var|")
 
 
 def test_the_written_text_is_the_text_of_the_user(evaluated: Evaluated) -> None:
     scored = [row for row in MINE if row[1]]
-    assert evaluated.lines("mine.source.txt") == [row[0] for row in scored]
-    assert evaluated.lines("mine.reference.txt") == [row[1] for row in scored]
-    assert evaluated.lines("letters.reference.txt") == [row[1] for row in ARABIC_LETTERS]
+    assert evaluated.lines("mine/source.txt") == [row[0] for row in scored]
+    assert evaluated.lines("mine/reference.txt") == [row[1] for row in scored]
+    assert evaluated.lines("letters/reference.txt") == [row[1] for row in ARABIC_LETTERS]
 
 
 def test_the_scored_translations_are_those_of_the_model(evaluated: Evaluated) -> None:
@@ -217,22 +222,45 @@ def test_the_validation_text_can_be_evaluated_instead(small_copy: Path) -> None:
 
 
 def test_an_evaluation_leaves_these_files(evaluated: Evaluated) -> None:
-    translated = f"small.{evaluated.checkpoint}.beam-4"
-    names = {"scores.json", "report.html", "small.source.txt", "small.reference.txt"}
-    names |= {f"{translated}.hypotheses.txt", f"{translated}.sentences.jsonl", f"{translated}.diagnosis.json"}
+    translated = f"small/{evaluated.checkpoint}.beam-4"
+    names = {"scores.json", "report.html", "small/source.txt", "small/reference.txt"}
+    names |= {f"{translated}.txt", f"{translated}.json"}
     assert set(evaluated.own_files) == names
 
 
-def test_the_page_has_every_sentence_and_needs_no_network(evaluated: Evaluated) -> None:
+def test_the_page_has_every_sentence_also_of_earlier_sets_and_needs_no_network(evaluated: Evaluated) -> None:
     text = page(evaluated)
-    for test_set in ("mine", "letters", "spaces"):
+    for test_set in ("mine", "letters", "spaces", "small"):
         assert test_set in text
-        for line in evaluated.lines(f"{test_set}.source.txt"):
+        for line in evaluated.lines(f"{test_set}/source.txt"):
             assert line in text
     assert BOOK[1] in text
     assert f"{evaluated.score('mine')['score']:.2f}" in text
     code = (evaluated.folder / "report.html").read_text(encoding="utf-8")
     assert not re.findall(r'(?:src|href)="(?!#|data:)', code)
+
+
+def test_the_page_has_recipe_commit_and_curve_of_the_run(evaluated: Evaluated) -> None:
+    code = (evaluated.folder / "report.html").read_text(encoding="utf-8")
+    assert "<polyline points=" in code
+    assert "initialization: counts" in page(evaluated)
+    session = json.loads((evaluated.run / "run.json").read_text(encoding="utf-8"))["sessions"][-1]
+    assert session["git"] is None or session["git"] in code
+
+
+def test_the_tables_come_in_forms_for_papers(small_copy: Path, tmp_path: Path) -> None:
+    test_set = write_test_set(tmp_path, "mine", [BOOK, CAR])
+    arguments = ("evaluate", "--run", small_copy, "--test-set", test_set, "--no-report", "--format")
+    result = translator(*arguments, "csv")
+    assert result.code == 0, result.err
+    rows = list(csv.reader(result.lines))
+    header = next(row for row in rows if row[:1] == ["metric"])
+    assert header == ["metric", "raw", "normalized", "ZWNJ as space"]
+    assert ["bleu", *["100.00 (100.0–100.0)"] * 3] in rows
+    assert re.search(r"^\| bleu +\| +100\.00 ", translator(*arguments, "markdown").out, re.MULTILINE)
+    latex = translator(*arguments, "latex").out
+    assert r"\begin{tabular}{lrrr}" in latex
+    assert "% mine" in latex
 
 
 def test_the_console_shows_each_score_and_where_everything_is(evaluated: Evaluated) -> None:
@@ -247,10 +275,6 @@ def page(evaluated: Evaluated) -> str:
     return html.unescape(re.sub("<[^>]*>", "", code))
 
 
-def read_json_lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 # --- noisy input ---
 
 
@@ -259,8 +283,8 @@ def test_noisy_input_is_scored_beside_the_text_as_it_is(small_copy: Path, tmp_pa
     options = ("--robustness", "--search", "greedy", "--test-set", test_set)
     result = translator("evaluate", "--run", small_copy, *options)
     assert result.code == 0, result.err
-    (file,) = (small_copy / "evaluation").glob("mine.*.greedy.robustness.json")
-    noises = {noise["way"]: noise for noise in json.loads(file.read_text(encoding="utf-8"))}
+    (file,) = (small_copy / "evaluation" / "mine").glob("*.greedy.json")
+    noises = {noise["way"]: noise for noise in json.loads(file.read_text(encoding="utf-8"))["noise"]}
     assert set(noises) == NOISES
     assert noises["capitals"]["sources"][0] == "THE BOOK IS NEW."
     assert noises["capitals"]["loss"] == 0, "the model reads no capitals"
@@ -276,16 +300,14 @@ def test_noisy_input_is_scored_beside_the_text_as_it_is(small_copy: Path, tmp_pa
 # --- mistakes ---
 
 
-def test_another_text_under_the_name_of_the_own_test_text_gets_a_name_of_its_own(
-    evaluated: Evaluated, tmp_path: Path
-) -> None:
-    before = (evaluated.folder / "small.reference.txt").read_bytes()
-    result = translator("evaluate", "--run", evaluated.run, "--test-set", write_test_set(tmp_path, "small", [BOOK]))
-    assert result.code == 0, result.err
-    assert "test set `small` is called `small-" in result.err
-    assert (evaluated.folder / "small.reference.txt").read_bytes() == before
-    (other,) = evaluated.folder.glob("small-*.reference.txt")
-    assert other.read_text(encoding="utf-8") == f"{BOOK[1]}\n"
+@pytest.mark.parametrize("name", ["small", "validation", "mine"])
+def test_another_text_under_a_taken_name_is_refused(evaluated: Evaluated, tmp_path: Path, name: str) -> None:
+    before = files_in(evaluated.folder)
+    result = translator("evaluate", "--run", evaluated.run, "--test-set", write_test_set(tmp_path, name, [BOOK]))
+    assert result.code == 2
+    assert f"another text called `{name}`" in result.err
+    assert "--test-set NAME=PATH" in result.err
+    assert files_in(evaluated.folder) == before
 
 
 def test_a_test_set_that_the_run_was_trained_on_is_told(evaluated: Evaluated, tmp_path: Path) -> None:
@@ -315,10 +337,10 @@ def test_a_wrong_command_ends_with_one_message_and_writes_nothing(
     for name, text in texts.items():
         (tmp_path / name).write_text(f"{text}\n", encoding="utf-8")
     placed = [re.sub(r"\b(EN|FA|SHORT|BLANK)\b", rf"{tmp_path}/\1", argument) for argument in arguments]
-    before = {path: path.read_bytes() for path in evaluated.folder.iterdir()}
+    before = files_in(evaluated.folder)
     result = translator("evaluate", "--run", evaluated.run, *placed)
     assert result.code == 2
     (line,) = result.err.strip().splitlines()
     assert line.startswith("translator: ")
     assert message in line
-    assert {path: path.read_bytes() for path in evaluated.folder.iterdir()} == before
+    assert files_in(evaluated.folder) == before

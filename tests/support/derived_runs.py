@@ -20,7 +20,6 @@ model: {{d_model: 16, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forwa
 batching: {{max_length: 64, tokens_per_batch: 512}}
 training: {{max_steps: 4, warmup_steps: 2, validate_every: 4, checkpoint_every: 4}}
 search: {{method: beam, beam_size: 3, avoid_loops: false}}
-evaluation: {{bootstrap_samples: 40}}
 """
 SHORT = ("training.max_steps=2", "training.validate_every=2", "training.checkpoint_every=2")
 _TO_PERSIAN = str.maketrans("abcdefghxyz", "ابپتجچحخدذر")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +26,6 @@ training:
   {{precision: float32, max_steps: 12, warmup_steps: 4, log_every: 3, validate_every: 6, validation_sentences: 8,
    checkpoint_every: 4}}
 search: {{method: greedy}}
-evaluation: {{bootstrap_samples: 40}}
 """
 
 
@@ -41,13 +39,3 @@ def write_recipe(folder: Path) -> Path:
 def draw_nothing(patch: pytest.MonkeyPatch) -> None:
     """Draw no attention in this process; runs in processes of their own do."""
     patch.setattr("translator.training.monitoring.monitor.attention_figure", lambda *_: np.zeros((1, 1, 3), np.uint8))
-
-
-def compare_with_few_draws(patch: pytest.MonkeyPatch) -> None:
-    """Test differences of scores with 40 draws, not 10,000."""
-    from translator.evaluation.resampling import resample  # few tests need what it imports
-
-    def with_few_draws(systems: Any, metric: Any, references: Any, kind: Any, draws: int) -> Any:
-        return resample(systems, metric, references, kind, 40)
-
-    patch.setattr("translator.evaluation.significance.resample", with_few_draws)

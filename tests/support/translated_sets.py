@@ -1,22 +1,14 @@
 """Test sets as some system translated them, made of a few lines."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from hypothesis import strategies as st
 
-from translator.evaluation.metrics import Score, compute_scores
-from translator.evaluation.results import ModelScore, ScoredSet, write_scored_set
-from translator.inference.translation import Translation
-
-
-def model_score(
-    text: str, score: float, normalized_score: float, tokens: int = 5, pieces: int = 1, finished: bool = True
-) -> ModelScore:
-    return ModelScore.of(Translation(text, score, normalized_score, tokens, pieces, finished))
+from translator.corpus.held_out import HeldOutSet
+from translator.evaluation.metrics import Label, compute_scores
+from translator.evaluation.results import ScoredSet, save_set
 
 
 def translated(
@@ -28,30 +20,24 @@ def translated(
     system: str = "system",
     checkpoint: str = "step-000001",
     search: str = "beam-5",
-    hypothesis_scores: Any = None,
-    reference_scores: Any = None,
+    origins: Sequence[str] = (),
+    left_out: tuple[int, ...] = (),
+    cut_off: tuple[int, ...] | None = (),
 ) -> ScoredSet:
-    """Return a test set; without references, the hypotheses are perfect, and sources are numbered."""
+    """Return a test set without scores; without references, the hypotheses are perfect, and sources are numbered."""
     if references is None:
         references = hypotheses
     if sources is None:
         sources = [f"Sentence {number}." for number in range(len(hypotheses))]
-    reference_tuples = []
-    for texts in references:
-        reference_tuples.append((texts,) if isinstance(texts, str) else texts)
-    return ScoredSet(
-        test_set=test_set,
-        system=system,
-        checkpoint=checkpoint,
-        search=search,
+    text = HeldOutSet(
+        name=test_set,
         sources=tuple(sources),
-        references=tuple(reference_tuples),
-        hypotheses=tuple(hypotheses),
-        origins=("held",) * len(hypotheses),
-        scores=(),
-        hypothesis_scores=hypothesis_scores,
-        reference_scores=reference_scores,
-        rare_shares=(),
+        references=tuple((texts,) if isinstance(texts, str) else texts for texts in references),
+        origins=tuple(origins) or (test_set,) * len(sources),
+        left_out=left_out,
+    )
+    return ScoredSet(
+        text=text, system=system, label=Label(checkpoint, search), hypotheses=tuple(hypotheses), cut_off=cut_off
     )
 
 
@@ -59,34 +45,45 @@ def scored(
     hypotheses: Sequence[str],
     references: Sequence[str | tuple[str, ...]] = ("در باز است.", "دو عمو دارید.", "باران می\u200cبارد."),
     sources: Sequence[str] = ("The door is open.", "You have two uncles.", "It rains."),
-    **names: str,
+    *,
+    test_set: str = "held",
+    system: str = "system",
+    checkpoint: str = "step-000001",
+    search: str = "beam-5",
+    origins: Sequence[str] = (),
 ) -> ScoredSet:
-    test_set = translated(hypotheses, references, sources, **names)
-    scores = compute_scores(hypotheses, test_set.references, metrics=("bleu", "chrf"))
-    rare_shares = tuple(number / len(sources) for number in range(len(sources)))
-    return replace(test_set, scores=tuple(scores), rare_shares=rare_shares)
+    """Return a test set with BLEU and chrF."""
+    without_scores = translated(
+        hypotheses,
+        references,
+        sources,
+        test_set=test_set,
+        system=system,
+        checkpoint=checkpoint,
+        search=search,
+        origins=origins,
+    )
+    return with_scores(without_scores)
+
+
+def with_scores(translated_set: ScoredSet) -> ScoredSet:
+    """Return the set with BLEU and chrF."""
+    text, label = translated_set.text, translated_set.label
+    scores = []
+    for score in compute_scores(translated_set.hypotheses, text.references, metrics=("bleu", "chrf")):
+        named_score = replace(
+            score, test_set=text.name, search=label.search, checkpoint=label.checkpoint, left_out=text.left_out
+        )
+        scores.append(named_score)
+    return replace(translated_set, scores=tuple(scores))
 
 
 def evaluated_run(folder: Path, *sets: ScoredSet) -> Path:
     """Make a run folder in which only an evaluation of `sets`, newest first, is saved."""
-    evaluation_folder = folder / "evaluation"
-    evaluation_folder.mkdir(parents=True)
+    (folder / "evaluation").mkdir(parents=True)
     (folder / "config.yaml").write_text("# The settings of this run, as resolved by translator.\n")
-    entries = []
-    for test_set in sets:
-        score = Score(
-            test_set=test_set.test_set,
-            metric="bleu",
-            score=1.0,
-            signature="s",
-            normalization="raw",
-            search=test_set.search,
-            checkpoint=test_set.checkpoint,
-            sentences=len(test_set.sources),
-        )
-        entries.append(score.to_json())
-        write_scored_set(evaluation_folder, test_set)
-    (evaluation_folder / "scores.json").write_text(json.dumps(entries))
+    for translated_set in reversed(sets):
+        save_set(folder / "evaluation", with_scores(translated_set))
     return folder
 
 
@@ -101,18 +98,8 @@ HOSTILE = st.lists(_LOOKED_AT | st.text(max_size=8), max_size=12).map(" ".join)
 
 @st.composite
 def hostile_sets(draw: st.DrawFn, max_sentences: int = 6) -> ScoredSet:
-    """Draw a test set of hostile text, with one to three references for each sentence, with model scores or without."""
-    number = st.floats(allow_nan=True, allow_infinity=True)
-    score = st.builds(model_score, HOSTILE, number, number, st.integers(0, 9), st.integers(0, 3), st.booleans())
+    """Draw a test set of hostile text, with one to three references for each sentence, some of them cut off."""
     references = st.tuples(*[HOSTILE] * draw(st.integers(1, 3)))
-    row = st.tuples(HOSTILE, HOSTILE, references, score, score)
-    rows = draw(st.lists(row, min_size=1, max_size=max_sentences))
-    sources, hypotheses, references_of_rows, hypothesis_scores, reference_scores = zip(*rows, strict=True)
-    has_scores = draw(st.booleans())
-    return translated(
-        hypotheses,
-        references_of_rows,
-        sources,
-        hypothesis_scores=hypothesis_scores if has_scores else None,
-        reference_scores=reference_scores if has_scores else None,
-    )
+    rows = draw(st.lists(st.tuples(HOSTILE, HOSTILE, references), min_size=1, max_size=max_sentences))
+    sources, hypotheses, references_of_rows = zip(*rows, strict=True)
+    return translated(hypotheses, references_of_rows, sources, cut_off=draw(st.sampled_from([None, (), (1,)])))

@@ -206,6 +206,9 @@ RUN: Final = option("--run FOLDER", _NEWEST, type=place)
 _RUNS: Final = f"{_NEWEST}; repeat it for an ensemble or to evaluate several systems"
 RUNS: Final = option("--run FOLDER", _RUNS, dest="runs", action="append", type=place, default=[])
 CHECKPOINT: Final = option("--checkpoint", "best (default), last, averaged, or a step number", default="best")
+FORMAT: Final = option(
+    "--format", "form of the tables (default: text)", choices=("text", "markdown", "latex", "csv"), default="text"
+)
 SEARCH: Final = (
     option("--search", "search method (default: search.method of the run)", choices=("greedy", "beam", "sampling")),
     option("--beam N", "beam width; implies --search beam (default: search.beam_size)", type=int),

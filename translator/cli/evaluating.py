@@ -5,12 +5,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from translator.cli.arguments import RUNS, SEARCH, chosen_runs, load_model, option, place, say, search_flags, verb
+from translator.cli.arguments import (
+    FORMAT,
+    RUNS,
+    SEARCH,
+    chosen_runs,
+    load_model,
+    option,
+    place,
+    say,
+    search_flags,
+    verb,
+)
 from translator.errors import InputError
 from translator.run.signals import StopRequest
 
 if TYPE_CHECKING:
     from translator.evaluation import Evaluation, Score, System
+    from translator.evaluation.tables import Form
     from translator.inference.translator import Translator
     from translator.run.folder import RunFolder
 
@@ -23,7 +35,7 @@ _CHECKPOINTS: Final = "best (default), last, averaged, or a step number; repeat 
 
 @verb(
     "evaluate",
-    "translate test sets with one or several runs, then score and diagnose the translations",
+    "translate test sets with one or several runs, then score the translations and count mistakes",
     RUNS,
     option("--ensemble", "combine the runs into one system", action="store_true"),
     option("--checkpoint NAME", _CHECKPOINTS, dest="checkpoints", action="append"),
@@ -31,6 +43,7 @@ _CHECKPOINTS: Final = "best (default), last, averaged, or a step number; repeat 
     option("--split", "split of the run's own text to evaluate (default: test)", choices=("test", "validation")),
     option("--robustness", "also score each test set with noisy input, such as typos", action="store_true"),
     *SEARCH,
+    FORMAT,
     option("--no-report", "do not write report.html", action="store_true"),
     option("--output FOLDER", "folder for report.html (default: the evaluation folder of the first run)", type=place),
     examples=(
@@ -68,7 +81,7 @@ def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
     )
     if not options.ensemble:  # the scores of an ensemble do not belong to one run
         _show_in_tensorboard(evaluation, runs, options)
-    _print_evaluation(evaluation)
+    _print_evaluation(evaluation, options.format)
 
 
 def _check_runs(runs: "Sequence[RunFolder]", options: argparse.Namespace) -> None:
@@ -111,37 +124,16 @@ def _show_in_tensorboard(evaluation: "Evaluation", runs: "Sequence[RunFolder]", 
         show_test_scores(run.tensorboard_folder, scores, has_own_set=is_own_text and run == runs[0])
 
 
-def _print_evaluation(evaluation: "Evaluation") -> None:
-    """Print scores by system, robustness, diagnoses, comparisons, samples, and what was written."""
-    from translator.evaluation.results import distinct_labels
-    from translator.evaluation.terminal_report import (
-        format_comparison,
-        format_diagnosis,
-        format_robustness,
-        format_samples,
-        format_scores,
-    )
+def _print_evaluation(evaluation: "Evaluation", form: "Form") -> None:
+    """Print the tables; as text, also what differs between the systems, samples, and what was written."""
+    from translator.evaluation.terminal_report import format_differences, format_evaluation, format_samples
 
-    # Scores, under the name of each system if there are several.
-    labels = distinct_labels(evaluation.sets)
-    scores_by_system: dict[str, list[Score]] = {}
-    for label, scored_set in zip(labels, evaluation.sets, strict=True):
-        scores_by_system.setdefault(label, []).extend(scored_set.scores)
-    for label, scores in scores_by_system.items():
-        if len(scores_by_system) > 1:
-            say(label)
-        say(*format_scores(scores), "")
-    say(*(f"not computed: {line}" for line in evaluation.missing))
-
-    # What the scores mean: robustness, diagnoses, and significance.
-    for label, scored_set in zip(labels, evaluation.sets, strict=True):
-        say(*format_robustness(scored_set, label))
-    for label, diagnosis in zip(labels, evaluation.diagnoses, strict=True):
-        say("", *format_diagnosis(diagnosis, label))
+    say(*format_evaluation(evaluation.systems_of_sets, evaluation.comparisons, form))
+    if form != "text":  # another program reads the tables
+        return
     for comparison in evaluation.comparisons:
-        say("", *format_comparison(comparison))
-
-    # Examples, and where everything was written.
+        say(*format_differences(comparison))
+    say(*(f"not computed: {line}" for line in evaluation.missing))
     say(*format_samples(evaluation.samples), "", *(f"Written to {folder}" for folder in evaluation.folders))
     if evaluation.report is not None:
         say(f"For a browser: {evaluation.report}")

@@ -170,11 +170,6 @@ class EvaluationConfig(Section, effect=Effect.FREE):
     """Metrics to compute; BLEU 13a on raw text is always added. A metric whose model is missing is skipped."""
     robustness: bool = False
     """Also translate and score each test set with noisy input: capitals, typos, no final punctuation and others."""
-    # --- statistics ---
-    bootstrap_samples: Annotated[int, Field(ge=40, le=1_000_000)] = 1000
-    """Bootstrap resamples for 95% intervals (Koehn 2004), fewer if resamples × sentences exceed 5,000,000."""
-    rare_below: PositiveInt = 5
-    """A source-language word with fewer occurrences in training is rare; scores are shown by share of rare words."""
     comet_model: Place | None = None
     """Local COMET checkpoint (.ckpt); it must be trusted, since COMET unpickles it. `null`: no COMET."""
 

@@ -22,9 +22,8 @@ from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.split import Split
 from translator.errors import CorpusError
-from translator.run.files import sha256_of_file, storage_errors, write_text
-from translator.run.logging import LOGGER
 from translator.run.files import storage_errors, write_text
+from translator.run.logging import LOGGER
 
 _NUMBERS_SHOWN: Final = 10  # of lines that are not UTF-8
 _STRICT_LENGTHS: Final = {"max_length_ratio": 2.0, "max_word_ratio": 2.5}

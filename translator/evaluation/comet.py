@@ -12,8 +12,7 @@ from typing import Final, NamedTuple
 
 from translator.config import Config
 from translator.errors import InputError
-from translator.evaluation.metrics import Score
-from translator.evaluation.resampling import SEED, ratio_interval
+from translator.evaluation.metrics import SEED, Score, bounded_resamples, ratio_interval
 from translator.evaluation.text_variants import RAW
 from translator.run.files import storage_errors, write_text
 from translator.run.folder import RunFolder
@@ -48,7 +47,7 @@ def comet_score(
     """Return COMET's score on raw text, against the first reference of each sentence, with a bootstrap interval.
 
     Args:
-        config: with `evaluation.comet_model`, for which `comet_lacks` returns None, and `bootstrap_samples`.
+        config: with `evaluation.comet_model`, for which `comet_lacks` returns None.
         sources: N texts.
         hypotheses: N translations.
         references: N tuples of at least one text.
@@ -56,7 +55,6 @@ def comet_score(
     Raises InputError: the program fails; the message quotes its last lines.
     """
     model = config.evaluation.comet_model
-    samples = config.evaluation.bootstrap_samples
     assert model is not None, "the caller has asked comet_lacks"
     first_references = [texts[0] for texts in references]
     outcome = _run_program(Path(model), {"source": sources, "hypothesis": hypotheses, "reference": first_references})
@@ -68,14 +66,15 @@ def comet_score(
             f"COMET. Its last output: {outcome.last_output}"
         )
     sentences = len(sentence_scores)
+    resamples = bounded_resamples(sentences)
     return Score(
         metric="comet",
         score=sum(sentence_scores) / sentences,
-        signature=f"model:{Path(model).stem}|program:{_PROGRAM}|bs:{samples}|seed:{SEED}",
+        signature=f"model:{Path(model).stem}|program:{_PROGRAM}|bs:{resamples}|seed:{SEED}",
         normalization=RAW,
         sentences=sentences,
         # The mean of the scores is the ratio of their sum to a count of ones.
-        interval=ratio_interval(sentence_scores, [1.0] * sentences, samples),
+        interval=ratio_interval(sentence_scores, [1.0] * sentences, resamples),
     )
 
 

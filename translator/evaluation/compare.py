@@ -1,22 +1,23 @@
-"""Comparison of systems on one test set: significance tests, wins and losses by sentence, and a diagnosis of each."""
+"""Comparison of systems on one test set: significance tests, wins and losses by sentence, and counted mistakes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, NamedTuple
+from itertools import product
+from typing import Any, Final
 
 import numpy as np
 
 from translator.config import MetricName
 from translator.errors import InputError
-from translator.evaluation.diagnosis import Diagnosis, diagnose
 from translator.evaluation.metrics import sentence_chrf
-from translator.evaluation.results import ScoredSet, distinct_labels
-from translator.evaluation.significance import Method, PairedTest, paired_test
+from translator.evaluation.results import ScoredSet, distinct_names
+from translator.evaluation.significance import METHODS, PairedTest, paired_test
 from translator.evaluation.text_variants import RAW_TEXT, TextVariant
 from translator.run.logging import progress_bar
 from translator.run.text import excerpt
 
 METRICS: Final[tuple[MetricName, ...]] = ("bleu", "chrf", "chrf++", "ter")
+_EXAMPLES: Final = 5  # sentences with the largest differences, in each direction
 _MAX_QUOTED: Final = 60  # characters of a quotation in a message
 
 
@@ -49,19 +50,32 @@ class SentenceComparison:
 class SystemComparison:
     """Systems against a baseline, the first, on one test set."""
 
-    test_set: str
-    sentences: int
-    left_out: tuple[int, ...]  # lines of the test set of the baseline, from 1, that no system is scored on
-    systems: tuple[str, ...]  # their labels, all different
+    sets: Mapping[str, ScoredSet]  # the test set as each system translated it, by the name of the system
     tests: tuple[PairedTest, ...]  # by normalization, then by metric, then by method
     by_sentence: tuple[SentenceComparison, ...]
-    diagnoses: tuple[Diagnosis, ...]
+
+    @property
+    def baseline(self) -> ScoredSet:
+        """The test set as the first system translated it."""
+        return next(iter(self.sets.values()))
+
+    @property
+    def test_set(self) -> str:
+        """Name of the test set."""
+        return self.baseline.text.name
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as values that JSON can hold."""
-        values = asdict(replace(self, diagnoses=()))
-        values["diagnoses"] = [diagnosis.to_json() for diagnosis in self.diagnoses]
-        return values
+        text = self.baseline.text
+        return {
+            "test_set": self.test_set,
+            "sentences": len(text.sources),
+            "left_out": text.left_out,
+            "systems": list(self.sets),
+            "tests": [asdict(test) for test in self.tests],
+            "by_sentence": [asdict(sentences) for sentences in self.by_sentence],
+            "mistakes": {name: scored.mistakes.to_json() for name, scored in self.sets.items()},
+        }
 
 
 def compare_systems(
@@ -69,9 +83,6 @@ def compare_systems(
     *,
     metrics: Sequence[MetricName] = METRICS,
     variants: Sequence[TextVariant] = (RAW_TEXT,),
-    samples: int = 1000,
-    trials: int = 10_000,
-    examples: int = 10,
     description: str | None = None,
 ) -> SystemComparison:
     """Return how each system differs from the first.
@@ -80,67 +91,36 @@ def compare_systems(
         sets: one test set, translated by two or more systems; the first is the baseline.
         metrics: those that the significance tests compare.
         variants: the normalizations applied to both sides before the comparison.
-        samples: bootstrap samples; 0 skips this test.
-        trials: trials of approximate randomisation; 0 skips this test.
-        examples: number of largest differences in each direction.
         description: text of the progress bar; None: no bar.
 
     Raises InputError: there are fewer than two systems, or their sentences or references differ.
     """
     if len(sets) < 2:
         raise InputError("a comparison needs at least two systems; give another run or file of translations")
-    check_same_test_set(sets)
-    labels = distinct_labels(sets)
+    systems = dict(zip(distinct_names(sets), sets, strict=True))
+    check_same_test_set(systems)
+    systems = {name: replace(scored, text=sets[0].text) for name, scored in systems.items()}  # one name for each source
 
     # 1. Test each metric on each variant of the text, by each method.
-    plan = _planned_tests(metrics, variants, samples, trials)
+    hypotheses = {name: scored.hypotheses for name, scored in systems.items()}
+    references = sets[0].text.references
+    plan = list(product(variants, metrics, METHODS))
     tests = []
-    for planned in progress_bar(plan, description=description or "", unit="tests", silent=description is None):
-        tests.append(paired_test(sets, labels, **planned._asdict()))
+    for variant, metric, method in progress_bar(
+        plan, description=description or "", unit="tests", silent=description is None
+    ):
+        tests.append(paired_test(hypotheses, references, metric=metric, variant=variant, method=method))
 
     # 2. Compare each system with the baseline by sentence.
-    baseline = sets[0]
-    by_sentence = []
-    for scored, label in zip(sets[1:], labels[1:], strict=True):
-        by_sentence.append(_compare_sentences(baseline, scored, label, examples))
-    return SystemComparison(
-        test_set=baseline.test_set,
-        sentences=len(baseline.sources),
-        left_out=baseline.left_out,
-        systems=labels,
-        tests=tuple(tests),
-        by_sentence=tuple(by_sentence),
-        diagnoses=tuple(map(diagnose, sets)),
-    )
+    by_sentence = [_compare_sentences(sets[0], scored, name) for name, scored in list(systems.items())[1:]]
+    return SystemComparison(sets=systems, tests=tuple(tests), by_sentence=tuple(by_sentence))
 
 
-class _PlannedTest(NamedTuple):
-    """The settings of one `paired_test`."""
-
-    metric: MetricName
-    variant: TextVariant
-    method: Method
-    draws: int
-
-
-def _planned_tests(
-    metrics: Sequence[MetricName], variants: Sequence[TextVariant], samples: int, trials: int
-) -> list[_PlannedTest]:
-    """Return the tests of a comparison in their order; without draws, a method is left out."""
-    draws_of_method: dict[Method, int] = {"bootstrap": samples, "randomisation": trials}
-    plan = []
-    for variant in variants:
-        for metric in metrics:
-            for method, draws in draws_of_method.items():
-                if draws:
-                    plan.append(_PlannedTest(metric, variant, method, draws))
-    return plan
-
-
-def _compare_sentences(baseline: ScoredSet, scored: ScoredSet, label: str, examples: int) -> SentenceComparison:
-    """Return wins, losses and ties of `scored`, and up to `examples` of the largest differences in each direction."""
-    baseline_chrf = sentence_chrf(baseline.hypotheses, baseline.references)
-    system_chrf = sentence_chrf(scored.hypotheses, scored.references)
+def _compare_sentences(baseline: ScoredSet, scored: ScoredSet, name: str) -> SentenceComparison:
+    """Return wins, losses and ties of `scored`, and the largest differences in each direction."""
+    text = baseline.text
+    baseline_chrf = sentence_chrf(baseline.hypotheses, text.references)
+    system_chrf = sentence_chrf(scored.hypotheses, text.references)
     gains = np.array(system_chrf) - np.array(baseline_chrf)
 
     # A win is a higher chrF than the baseline's, however small the difference.
@@ -148,14 +128,14 @@ def _compare_sentences(baseline: ScoredSet, scored: ScoredSet, label: str, examp
     losses = int((gains < 0).sum())
 
     # Rows of the sentences, the largest gain or loss first; equal ones in the order of the test set.
-    best_rows = np.argsort(-gains, kind="stable")[:wins][:examples]
-    worst_rows = np.argsort(gains, kind="stable")[:losses][:examples]
+    best_rows = np.argsort(-gains, kind="stable")[:wins][:_EXAMPLES]
+    worst_rows = np.argsort(gains, kind="stable")[:losses][:_EXAMPLES]
 
     def difference(row: int) -> Difference:
         return Difference(
             sentence=row + 1,
-            source=scored.sources[row],
-            references=scored.references[row],
+            source=text.sources[row],
+            references=text.references[row],
             baseline=baseline.hypotheses[row],
             system=scored.hypotheses[row],
             baseline_chrf=baseline_chrf[row],
@@ -163,7 +143,7 @@ def _compare_sentences(baseline: ScoredSet, scored: ScoredSet, label: str, examp
         )
 
     return SentenceComparison(
-        system=label,
+        system=name,
         wins=wins,
         losses=losses,
         ties=len(gains) - wins - losses,
@@ -172,40 +152,31 @@ def _compare_sentences(baseline: ScoredSet, scored: ScoredSet, label: str, examp
     )
 
 
-def check_same_test_set(sets: Sequence[ScoredSet]) -> None:
+def check_same_test_set(systems: Mapping[str, ScoredSet]) -> None:
     """Raise InputError with the first difference, if the sentences or references of two systems differ."""
-    labels = distinct_labels(sets)
-    for scored, label in zip(sets[1:], labels[1:], strict=True):
-        problem = _first_difference(sets[0], scored)
+    (baseline_name, baseline), *others = systems.items()
+    for name, scored in others:
+        problem = _first_difference(baseline, scored)
         if problem is not None:
-            systems = f"`{excerpt(labels[0], _MAX_QUOTED)}` and `{excerpt(label, _MAX_QUOTED)}`"
-            test_set = excerpt(scored.test_set, _MAX_QUOTED)
+            names = f"`{excerpt(baseline_name, _MAX_QUOTED)}` and `{excerpt(name, _MAX_QUOTED)}`"
+            test_set = excerpt(scored.text.name, _MAX_QUOTED)
             raise InputError(
-                f"{systems} cannot be compared on `{test_set}`: {problem}; evaluate both on the same test set"
+                f"{names} cannot be compared on `{test_set}`: {problem}; evaluate both on the same test set"
             )
 
 
 def _first_difference(baseline: ScoredSet, scored: ScoredSet) -> str | None:
     """Return in words where the test sets of two systems first differ; None if they are equal."""
-    if len(baseline.sources) != len(scored.sources):
-        return f"they have {len(baseline.sources):,} and {len(scored.sources):,} sentences"
-    row = _first_unequal_row(baseline.sources, scored.sources)
-    if row is not None:
-        return _difference_message(row, "sources", baseline.sources[row], scored.sources[row])
-    row = _first_unequal_row(baseline.references, scored.references)
-    if row is not None:
-        baseline_references = " / ".join(baseline.references[row])
-        return _difference_message(row, "references", baseline_references, " / ".join(scored.references[row]))
+    first, second = baseline.text, scored.text
+    if len(first.sources) != len(second.sources):
+        return f"they have {len(first.sources):,} and {len(second.sources):,} sentences"
+    for number in range(len(first.sources)):
+        sides = {
+            "sources": (first.sources[number], second.sources[number]),
+            "references": (" / ".join(first.references[number]), " / ".join(second.references[number])),
+        }
+        for side, (baseline_text, text) in sides.items():
+            if baseline_text != text:
+                quotations = f"«{excerpt(baseline_text, _MAX_QUOTED)}» and «{excerpt(text, _MAX_QUOTED)}»"
+                return f"sentence {number + 1:,} has different {side}, {quotations}"
     return None
-
-
-def _first_unequal_row(baseline_texts: Sequence[object], texts: Sequence[object]) -> int | None:
-    for row, baseline_text in enumerate(baseline_texts):
-        if texts[row] != baseline_text:
-            return row
-    return None
-
-
-def _difference_message(row: int, side: str, baseline_text: str, text: str) -> str:
-    quotations = f"«{excerpt(baseline_text, _MAX_QUOTED)}» and «{excerpt(text, _MAX_QUOTED)}»"
-    return f"sentence {row + 1:,} has different {side}, {quotations}"

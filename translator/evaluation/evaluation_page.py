@@ -1,36 +1,37 @@
-"""report.html: a page with the tables of an evaluation and every sentence."""
+"""report.html: a page with the tables of an evaluation, every sentence, and the runs behind them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup
 
 import translator
+from translator.checkpoint.state import LAST, find_checkpoint, read_state
+from translator.errors import CheckpointError
 from translator.evaluation.compare import SystemComparison
-from translator.evaluation.diagnosis import Diagnosis
 from translator.evaluation.metrics import sentence_chrf
-from translator.evaluation.mistakes.checks import CHECKS
-from translator.evaluation.results import ScoredSet, distinct_labels
+from translator.evaluation.results import ScoredSet
 from translator.evaluation.tables import (
-    LabelledScore,
     Table,
-    count_sentences,
-    finding_table,
-    part_table,
-    robustness_table,
-    score_table,
+    mistake_table,
+    noise_table,
+    score_tables,
     shown_name,
-    significance_table,
+    significance_tables,
+    source_table,
 )
 from translator.evaluation.word_differences import mark_differences
 from translator.run.arabic_shaping import is_persian
+from translator.run.folder import RunFolder
 from translator.run.pages import page_script, render_page, visible
 
 MAX_SENTENCES: Final = 5000  # per test set in the page; more make a browser slow
 _ENGLISH_ATTRIBUTES: Final = Markup('lang="en" dir="ltr"')
 _PERSIAN_ATTRIBUTES: Final = Markup('lang="fa" dir="rtl"')
+_CURVE_WIDTH: Final = 640
+_CURVE_HEIGHT: Final = 160
 
 
 class Section(NamedTuple):
@@ -39,251 +40,169 @@ class Section(NamedTuple):
     identity: str  # in links
     heading: str
     introduction: str
-    tables: Sequence[Table]
-    lines: Sequence[str] = ()  # below the tables
-
-
-class _SystemResults(NamedTuple):
-    """One test set, as one system translated it."""
-
-    label: str
-    scored: ScoredSet
-    diagnosis: Diagnosis
+    tables: list[Table]
+    lines: list[str]  # below the tables
 
 
 def evaluation_page(
-    title: str,
-    sets: Sequence[ScoredSet],
-    diagnoses: Sequence[Diagnosis],
+    systems_of_sets: Sequence[Mapping[str, ScoredSet]],
     comparisons: Sequence[SystemComparison] = (),
     missing: Sequence[str] = (),
+    runs: Sequence[RunFolder] = (),
 ) -> str:
     """Return a self-contained HTML page with all texts escaped.
 
     Args:
-        sets: test sets as translated by each system.
-        diagnoses: one for each set.
+        systems_of_sets: each test set as every system translated it, by the name of the system.
         comparisons: one for each test set with several systems.
         missing: metrics that were not computed, with the reason.
+        runs: whose recipe, commit and loss are shown.
     """
-    # 1. Group the results by test set; each has the systems in the order of `sets`.
-    labels = distinct_labels(sets)
-    systems_of_test: dict[str, list[_SystemResults]] = {}
-    for label, scored, diagnosis in zip(labels, sets, diagnoses, strict=True):
-        systems_of_test.setdefault(scored.test_set, []).append(_SystemResults(label, scored, diagnosis))
-
-    # 2. Collect the sections with tables, and the sentences.
-    sections = _sections(list(systems_of_test.values()), labels, sets, comparisons, missing)
-    sentences: list[SentenceRow] = []
-    finding_names: set[str] = set()
-    hidden_count = 0
-    for test_number, systems in enumerate(systems_of_test.values(), start=1):
-        sentences += _sentence_rows(test_number, systems)
-        hidden_count += max(0, len(systems[0].scored.sources) - MAX_SENTENCES)
-    for sentence in sentences:
-        finding_names.update(sentence.findings)
-
-    # 3. Render the page.
+    sections = _sections(systems_of_sets, comparisons, missing)
     links = [(section.identity, section.heading) for section in sections]
+    if runs:
+        links.append(("runs", "Runs"))
+    sentences: list[dict[str, Any]] = []
+    hidden_count = 0
+    for test_number, systems in enumerate(systems_of_sets, start=1):
+        sentences += _sentences(test_number, systems)
+        hidden_count += max(0, len(_first(systems).text.sources) - MAX_SENTENCES)
+    names = dict.fromkeys(chain.from_iterable(systems_of_sets))
     return render_page(
         "evaluation.html.j2",
-        title=title,
+        title=f"Evaluation of {', '.join(names)}",
         sections=[*links, ("sentences", "Sentences")],
         table_sections=sections,
+        runs=[_shown_run(run) for run in runs],
+        curve_size=(_CURVE_WIDTH, _CURVE_HEIGHT),
         sentences=sentences,
         hidden_count=hidden_count,
-        test_sets=list(systems_of_test),
-        has_several_systems=len(set(labels)) > 1,
-        finding_names=sorted(finding_names),
+        test_sets=[_first(systems).text.name for systems in systems_of_sets],
+        has_several_systems=any(len(systems) > 1 for systems in systems_of_sets),
+        mistake_names=sorted(set(chain.from_iterable(sentence["mistakes"] for sentence in sentences))),
         script=page_script("sentences.js"),
         version=translator.__version__,
     )
+
+
+def _first(systems: Mapping[str, ScoredSet]) -> ScoredSet:
+    """Return the test set as the first system translated it; its sentences are those of all systems."""
+    return next(iter(systems.values()))
 
 
 # --- the sections with tables ---
 
 
 def _sections(
-    tests: Sequence[Sequence[_SystemResults]],
-    labels: Sequence[str],
-    sets: Sequence[ScoredSet],
+    systems_of_sets: Sequence[Mapping[str, ScoredSet]],
     comparisons: Sequence[SystemComparison],
     missing: Sequence[str],
 ) -> list[Section]:
-    """Return the sections that have tables."""
-    # 1. Make a table of each kind for every test set.
-    score_tables = [_score_table(systems) for systems in tests]
-    finding_tables = []
-    part_tables = []
-    robustness_tables = []
-    for systems in tests:
-        test_labels = [system.label for system in systems]
-        diagnoses = [system.diagnosis for system in systems]
-        finding_tables.append(finding_table(diagnoses, test_labels))
-        part_tables.append(part_table(diagnoses, test_labels))
-        robustness_tables.append(robustness_table([system.scored for system in systems], test_labels))
-
-    # 2. Describe the systems. A system has one line, whatever the number of test sets.
-    systems_lines = dict.fromkeys(
-        f"{label}: {scored.checkpoint}, {scored.search}" for label, scored in zip(labels, sets, strict=True)
+    """Return the sections that have tables, with what the columns mean below the tables."""
+    scores = Section("scores", "Scores", "Two scores are comparable only if their signatures are equal.", [], [])
+    sources = Section("sources", "Sources", "On raw text. Scores of few sentences vary widely.", [], [])
+    noise = Section("robustness", "Noisy input", "The same sentences with noise, such as typos.", [], [])
+    significance = Section(
+        identity="comparisons",
+        heading="Comparisons",
+        introduction="A p-value is the probability that chance gives a difference at least as large; it does not "
+        "measure how much the systems differ.",
+        tables=[],
+        lines=[],
     )
-
-    # 3. Put tables and text together.
-    sections = [
-        Section(
-            identity="scores",
-            heading="Scores",
-            introduction="By sacreBLEU, with 95% bootstrap intervals. Two scores are comparable only if their "
-            "signatures are equal.",
-            tables=score_tables,
-            lines=[*systems_lines, *(f"not computed: {reason}" for reason in missing)],
-        ),
-        Section(
-            identity="parts",
-            heading="Parts of the test sets",
-            introduction="On raw text. Scores of few sentences vary widely.",
-            tables=[table for table in part_tables if table.rows],
-        ),
-        Section(
-            identity="robustness",
-            heading="Noisy input",
-            introduction="The same sentences with noise, such as typos, and the same references. The loss is the "
-            "difference from the original text.",
-            tables=[table for table in robustness_tables if table.rows],
-        ),
-        Section(
-            identity="comparisons",
-            heading="Comparisons",
-            introduction="Each system against the first. A p-value is the probability that chance gives a difference "
-            "at least as large; it does not measure how much the systems differ.",
-            tables=[significance_table(comparison) for comparison in comparisons],
-            lines=_win_lines(comparisons),
-        ),
-        Section(
-            identity="findings",
-            heading="Findings",
-            introduction="Mistakes that can be counted automatically, with the number of sentences in which they "
-            "could occur.",
-            tables=finding_tables,
-            lines=[f"{shown_name(name)}: {check.meaning}" for name, check in CHECKS.items()],
-        ),
-    ]
-    return [section for section in sections if section.tables]
-
-
-def _score_table(systems: Sequence[_SystemResults]) -> Table:
-    """Return the scores of one test set, with the systems of each metric one below the other."""
-    scores_of_metric: dict[str, list[LabelledScore]] = {}
-    for system in systems:
-        for score in system.scored.scores:
-            labelled_score = LabelledScore(label=(score.metric, system.label), score=score)
-            scores_of_metric.setdefault(score.metric, []).append(labelled_score)
-    first_set = systems[0].scored
-    sentence_count = count_sentences(len(first_set.sources), first_set.left_out)
-    return score_table(
-        ("metric", "system"),
-        chain.from_iterable(scores_of_metric.values()),
-        title=f"{first_set.test_set}, {sentence_count}",
-    )
-
-
-def _win_lines(comparisons: Sequence[SystemComparison]) -> list[str]:
-    """Return a line with wins, ties and losses for each system and test set."""
-    lines = []
+    mistakes = Section("mistakes", "Mistakes", "Of the sentences in which a mistake could occur.", [], [])
+    for systems in systems_of_sets:
+        scores.tables.extend(score_tables({name: scored.scores for name, scored in systems.items()}))
+        sources.tables.append(source_table(systems))
+        noise.tables.append(noise_table(systems))
+        mistakes.tables.append(mistake_table(systems))
+    scores.lines.extend(f"not computed: {reason}" for reason in missing)
     for comparison in comparisons:
+        significance.tables.extend(significance_tables(comparison))
         for sentences in comparison.by_sentence:
             counts = f"{sentences.wins:,} better, {sentences.ties:,} alike, {sentences.losses:,} worse"
-            lines.append(f"{sentences.system} on {comparison.test_set}, by sentence (chrF): {counts}")
-    return lines
+            significance.lines.append(f"{sentences.system} on {comparison.test_set}, by sentence (chrF): {counts}")
+
+    shown_sections = []
+    for section in (scores, sources, noise, significance, mistakes):
+        tables = [table for table in section.tables if table.rows]
+        lines = dict.fromkeys(chain(section.lines, *(table.notes for table in tables)))
+        if tables:
+            shown_sections.append(section._replace(tables=tables, lines=list(lines)))
+    return shown_sections
+
+
+# --- the runs ---
+
+
+def _shown_run(run: RunFolder) -> dict[str, Any]:
+    """Return what the page says of a run: its name, the commit that trained it, its recipe and validation losses."""
+    sessions = run.sessions()
+    losses: list[tuple[int, float]] = []  # updates, and the loss after them; an export has none
+    with suppress(CheckpointError):
+        losses = read_state(find_checkpoint(run.checkpoints_folder, LAST)).progress.get("validation_losses", [])
+    return {
+        "name": run.path.resolve().name,
+        "commit": sessions[-1].get("git") if sessions else None,
+        "recipe": run.config_file.read_text(encoding="utf-8"),
+        "losses": losses,
+        "points": _curve_points(losses),
+    }
+
+
+def _curve_points(losses: Sequence[tuple[int, float]]) -> str:
+    """Return the points of a curve, in the form of SVG, that fills its picture; "" for fewer than two."""
+    if len(losses) < 2:
+        return ""
+    (first_update, _), (last_update, _) = losses[0], losses[-1]
+    highest = max(loss for _, loss in losses)
+    lowest = min(loss for _, loss in losses)
+    points = []
+    for update, loss in losses:
+        x = _CURVE_WIDTH * (update - first_update) / (last_update - first_update)
+        y = _CURVE_HEIGHT * (highest - loss) / ((highest - lowest) or 1.0)
+        points.append(f"{x:.1f},{y:.1f}")
+    return " ".join(points)
 
 
 # --- the sentences ---
 
 
-class ShownTranslation(NamedTuple):
-    """A translation on the page."""
-
-    label: str  # of the system
-    text: Markup  # with the words that are in no reference marked
-    scores: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class SentenceRow:
-    """A sentence on the page, with the translations of all systems."""
-
-    identity: str  # in links
-    test_set: str
-    number: int  # from 1
-    source: str
-    source_attributes: Markup  # language and direction
-    references: list[Markup]  # of a single system: with the words that are not in the translation marked
-    target_attributes: Markup
-    translations: list[ShownTranslation]
-    findings: dict[str, str]  # the notes of all systems by the name of the mistake
-    chrf: float  # of the first system
-    gain: float  # in chrF, of the last system over the first
-    words: int  # of the source
-
-
-def _sentence_rows(test_number: int, systems: Sequence[_SystemResults]) -> list[SentenceRow]:
-    """Return the first `MAX_SENTENCES` sentences of a test set; `test_number` counts the test sets from 1."""
-    first_set = systems[0].scored
-    chrf_of_systems = [sentence_chrf(system.scored.hypotheses, system.scored.references) for system in systems]
-    rows = []
-    for place, source in enumerate(first_set.sources[:MAX_SENTENCES]):
-        references = first_set.references[place]
-        chrf_scores = [scores[place] for scores in chrf_of_systems]
+def _sentences(test_number: int, systems: Mapping[str, ScoredSet]) -> list[dict[str, Any]]:
+    """Return what the page shows of the first `MAX_SENTENCES` sentences; `test_number` counts the test sets from 1."""
+    text = _first(systems).text
+    chrf_of_systems = [sentence_chrf(scored.hypotheses, text.references) for scored in systems.values()]
+    sentences = []
+    for place, source in enumerate(text.sources[:MAX_SENTENCES]):
+        references = text.references[place]
         # Mark what a translation lacks. Words of a reference can be missing in one translation, not in several.
+        shown_references = [visible(reference) for reference in references]
         if len(systems) == 1:
-            hypothesis = first_set.hypotheses[place]
+            hypothesis = _first(systems).hypotheses[place]
             shown_references = [mark_differences(reference, [hypothesis], "del") for reference in references]
-        else:
-            shown_references = [visible(reference) for reference in references]
-        rows.append(
-            SentenceRow(
-                identity=f"s-{test_number}-{place + 1}",
-                test_set=first_set.test_set,
-                number=place + 1,
-                source=source,
-                source_attributes=_language_attributes(source),
-                references=shown_references,
-                target_attributes=_language_attributes(references[0]),
-                translations=_shown_translations(systems, place, chrf_scores),
-                findings=_joined_findings(systems, place),
-                chrf=chrf_scores[0],
-                gain=chrf_scores[-1] - chrf_scores[0],
-                words=len(source.split()),
-            )
-        )
-    return rows
+        translations = []
+        mistakes: dict[str, list[str]] = {}
+        for (name, scored), chrf in zip(systems.items(), chrf_of_systems, strict=True):
+            marked = mark_differences(scored.hypotheses[place], references, "ins")
+            translations.append({"name": name, "text": marked, "chrf": chrf[place]})
+            for mistake, note in scored.mistakes.notes[place].items():
+                mistakes.setdefault(shown_name(mistake), []).append(note)
+        sentence = {
+            "identity": f"s-{test_number}-{place + 1}",
+            "test_set": text.name,
+            "number": place + 1,
+            "source": source,
+            "source_attributes": _language_attributes(source),
+            "references": shown_references,
+            "target_attributes": _language_attributes(references[0]),
+            "translations": translations,
+            "mistakes": {name: " / ".join(notes) for name, notes in mistakes.items()},
+            "gain": chrf_of_systems[-1][place] - chrf_of_systems[0][place],  # of the last system over the first
+            "words": len(source.split()),
+        }
+        sentences.append(sentence)
+    return sentences
 
 
 def _language_attributes(text: str) -> Markup:
     return _PERSIAN_ATTRIBUTES if is_persian(text) else _ENGLISH_ATTRIBUTES
-
-
-def _shown_translations(
-    systems: Sequence[_SystemResults], place: int, chrf_scores: Sequence[float]
-) -> list[ShownTranslation]:
-    """Return the translations of the sentence at `place`, from 0, by all systems."""
-    references = systems[0].scored.references[place]
-    translations = []
-    for system, chrf in zip(systems, chrf_scores, strict=True):
-        scores = f"chrF {chrf:.1f}"
-        if system.scored.hypothesis_scores:
-            model_score = system.scored.hypothesis_scores[place].normalized_score
-            if model_score is not None:
-                scores += f", model score {model_score:.3f}"
-        text = mark_differences(system.scored.hypotheses[place], references, "ins")
-        translations.append(ShownTranslation(label=system.label, text=text, scores=scores))
-    return translations
-
-
-def _joined_findings(systems: Sequence[_SystemResults], place: int) -> dict[str, str]:
-    """Return the mistakes of all systems in the sentence at `place`, from 0: the notes by name."""
-    notes: dict[str, list[str]] = {}
-    for system in systems:
-        for name, mistake in system.diagnosis.mistakes[place].items():
-            notes.setdefault(shown_name(name), []).append(mistake.note)
-    return {name: " / ".join(system_notes) for name, system_notes in notes.items()}

@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from tabulate import tabulate
+
 from translator.run.arabic_shaping import is_persian
 
 _SPECIAL: Final = re.compile(r"[\\`*_{}\[\]<>#|&~$!]")  # in Markdown or HTML
@@ -12,9 +14,7 @@ _BIDI_CONTROL: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return header and rows as a Markdown table; the cells must be Markdown, see `escape_markdown`."""
-    rule = ["---"] * len(header)
-    lines = ["| " + " | ".join(cells) + " |" for cells in (header, rule, *rows)]
-    return "\n".join(lines)
+    return tabulate(rows, header, tablefmt="pipe", disable_numparse=True)
 
 
 def escape_markdown(text: str) -> str:

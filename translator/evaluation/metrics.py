@@ -2,11 +2,11 @@
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import sacrebleu.utils
@@ -16,25 +16,20 @@ from sacrebleu.metrics.base import Score as MetricScore
 from sacrebleu.metrics.bleu import BLEU, BLEUScore
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
+from sacrebleu.significance import PairedTest, Result
 from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
 
-from translator.config import MetricName, NormalizationConfig
-from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
-from translator.corpus.normalizer_rules import NormalizerRules
-from translator.errors import InputError
-from translator.evaluation.resampling import (
-    Interval,
-    References,
-    bounded_samples,
-    ratio_interval,
-    resample,
-    signature_with_samples,
-)
-from translator.evaluation.text_variants import RAW, RAW_TEXT, text_variants
+from translator.config import MetricName
+from translator.evaluation.text_variants import RAW, RAW_TEXT, TextVariant
 from translator.run.logging import progress_bar
 from translator.run.records import STRICT, WholeNumber
 
 LOWER_IS_BETTER: Final = frozenset({"ter"})
+RESAMPLES: Final = 1000  # bootstrap resamples of an interval
+SEED: Final = 12345  # sacreBLEU's, which its signatures name
+_MAX_DRAWN_SENTENCES: Final = 5_000_000  # in all resamples of a score; sacreBLEU needs up to 100 bytes for each
+_MIN_RESAMPLES: Final = 100
+_INTERVAL_QUANTILES: Final = (0.025, 0.975)  # of the resampled scores: bounds of the 95% interval
 _LARGEST: Final = 100.0  # value of BLEU and chrF; TER has no largest value
 _SPM: Final = "flores200"
 # `force` only silences a warning about references with spaces before full stops.
@@ -48,6 +43,23 @@ _METRICS: Final[Mapping[MetricName, Callable[[], Metric]]] = {
     "ter": TER,
 }
 _SENTENCE_BLEU: Final = BLEU(effective_order=True)
+
+Interval = tuple[float, float]
+References = list[list[Any]]
+"""References as sacreBLEU takes them: N texts for each reference of a sentence, None where a sentence has fewer.
+
+The type is `Any`, since the annotations of sacreBLEU do not have the None that it accepts.
+"""
+
+
+class Label(NamedTuple):
+    """What tells translations of one test set by one run apart."""
+
+    checkpoint: str  # for example step-001250
+    search: str  # short name of the search settings, for example beam-5
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, self))
 
 
 @with_config(STRICT)
@@ -64,12 +76,17 @@ class Score:
     checkpoint: str = ""
     sentences: WholeNumber  # that are scored
     left_out: tuple[WholeNumber, ...] = ()  # lines of the test set, from 1, without source text or without reference
-    interval: tuple[float, float] | None = None  # 95% bootstrap interval; None if not requested
+    interval: Interval | None = None  # 95% bootstrap interval; None if not requested
 
     @property
-    def setting(self) -> tuple[str, ...]:
+    def label(self) -> Label:
+        """The label of the translations."""
+        return Label(self.checkpoint, self.search)
+
+    @property
+    def setting(self) -> tuple[object, ...]:
         """Key of the measurement; a newer score with the same key replaces an older one."""
-        return (self.test_set, self.metric, self.normalization, self.search, self.checkpoint)
+        return (self.test_set, self.metric, self.normalization, self.label)
 
     @property
     def shown(self) -> str:
@@ -95,79 +112,152 @@ def show_value(metric: MetricName, value: float) -> str:
     return f"{value:.3f}" if metric in ("length_ratio", "comet") else f"{value:.2f}"
 
 
+# --- scores of a test set ---
+
+
 def compute_scores(
     hypotheses: Sequence[str],
-    references: Sequence[str] | Sequence[tuple[str, ...]],
+    references: Sequence[tuple[str, ...]],
     *,
     metrics: Sequence[MetricName],
-    normalization: NormalizationConfig | None = None,
-    languages: Languages = (ENGLISH, PERSIAN),
-    rules: NormalizerRules | None = None,
-    bootstrap_samples: int | None = None,
-    test_set: str = "",
+    variants: Sequence[TextVariant] = (RAW_TEXT,),
+    intervals: bool = False,
     description: str | None = None,
 ) -> list[Score]:
-    """Return the scores of N `hypotheses`: BLEU 13a on raw text, the other `metrics`, then all on the other variants.
+    """Return the scores of N translations: BLEU 13a on raw text, the other `metrics`, then all on the other variants.
 
     Args:
         hypotheses: detokenized translations.
-        references: one text or a tuple of texts for each; the number may vary. As read: references decoded from ids
-            would inflate BLEU.
+        references: one text or several for each; the number may vary. As read: references decoded from ids would
+            inflate BLEU.
         metrics: all but COMET.
-        normalization: rules for the normalized and the folded text; None scores raw text only.
-        languages: (source, target).
-        rules: those of the model's normalizer; None: the current ones.
-        bootstrap_samples: None computes no intervals.
-        test_set: name in the scores and in messages.
+        variants: forms of the text in which both sides are compared; see `text_variants`.
+        intervals: whether each score gets a 95% bootstrap interval.
         description: label of a progress bar; None: no bar.
-
-    Raises InputError: there are no sentences, the numbers of hypotheses and references differ, a sentence has no
-    reference, or a reference is blank.
     """
-    texts_of_references = _checked_references(hypotheses, references, test_set)
-    variants = [RAW_TEXT] if normalization is None else text_variants(normalization, languages, rules)
+    resamples = bounded_resamples(len(hypotheses)) if intervals else 0
     scores = []
     for variant in progress_bar(variants, description=description or "", unit="texts", silent=description is None):
         # Spell both sides in the same way.
         spelt_hypotheses = [variant.spell(text) for text in hypotheses]
-        spelt_references = reference_sides(texts_of_references, variant.spell)
+        spelt_references = reference_sides(references, variant.spell)
 
         # Raw text always has BLEU 13a, and has it first: published scores are of this kind.
         variant_metrics = list(metrics)
         if variant.label == RAW:
             variant_metrics = list(dict.fromkeys(["bleu", *metrics]))
         for metric in variant_metrics:
-            measured = _measure(metric, spelt_hypotheses, spelt_references, bootstrap_samples)
-            scores.append(
-                Score(
-                    test_set=test_set,
-                    metric=metric,
-                    score=measured.value,
-                    signature=measured.signature,
-                    normalization=variant.label,
-                    sentences=len(spelt_hypotheses),
-                    interval=measured.interval,
-                )
-            )
+            measure = _measure_length_ratio if metric == "length_ratio" else partial(_measure, metric)
+            score = measure(spelt_hypotheses, spelt_references, resamples)
+            scores.append(replace(score, normalization=variant.label))
     return scores
 
 
-def _checked_references(
-    hypotheses: Sequence[str], references: Sequence[str] | Sequence[tuple[str, ...]], test_set: str
-) -> list[tuple[str, ...]]:
-    """Return a tuple of references for each sentence; raise InputError as `compute_scores` does."""
-    if not len(hypotheses) == len(references) > 0:
-        raise InputError(
-            f"cannot score {len(hypotheses)} translations against {len(references)} references of test set "
-            f"`{test_set}`; both files need the same number of lines, at least one"
-        )
-    texts_of_references = [(texts,) if isinstance(texts, str) else texts for texts in references]
-    for number, texts in enumerate(texts_of_references, start=1):
-        if not texts or not all(map(str.strip, texts)):
-            raise InputError(
-                f"sentence {number:,} of test set `{test_set}` has no reference, or a blank one; remove it"
-            )
-    return texts_of_references
+def bounded_resamples(sentences: int) -> int:
+    """Return the number of bootstrap resamples, smaller if those of so many sentences do not fit into memory."""
+    return min(RESAMPLES, max(_MAX_DRAWN_SENTENCES // sentences, _MIN_RESAMPLES))
+
+
+def _measure(name: MetricName, hypotheses: Sequence[str], references: References, resamples: int) -> Score:
+    """Return a score with interval (None without resamples) and signature, as sacreBLEU's command line has them."""
+    metric = scorer(name)
+    interval = None
+    if resamples:
+        # sacreBLEU's own interval of a score fails where its draws give numbers of two types; that of a test does not.
+        signature, (result,) = resample([("", hypotheses)], metric, references, "bs", resamples)
+        interval = interval_around(name, result)
+        value = result.score
+    else:
+        value = metric.corpus_score(hypotheses, references).score
+        signature = str(metric.get_signature())
+    return Score(
+        metric=name,
+        score=float(value),
+        signature=signature,
+        normalization=RAW,
+        sentences=len(hypotheses),
+        interval=interval,
+    )
+
+
+def resample(
+    systems: Sequence[tuple[str, Sequence[str]]],
+    metric: Metric,
+    references: References,
+    kind: Literal["bs", "ar"],
+    draws: int,
+) -> tuple[str, list[Result]]:
+    """Return the signature of sacreBLEU's test, and its result for each system, with p-values against the first.
+
+    Args:
+        systems: name and N hypotheses of each.
+        metric: of the scores.
+        references: one or more for each of the N sentences.
+        kind: `bs` for bootstrap resampling, `ar` for approximate randomisation.
+        draws: resamples or trials.
+    """
+    test = PairedTest(list(systems), {"metric": metric}, references, test_type=kind, n_samples=draws)
+    signatures, columns = test()
+    (signature,) = signatures.values()
+    # Of the two columns, one has the names of the systems.
+    (column,) = (cells for title, cells in columns.items() if title != "System")
+    return str(signature), [cell for cell in column if isinstance(cell, Result)]
+
+
+def interval_around(metric: MetricName, result: Result) -> Interval:
+    """Return the interval around the mean of the resamples, cut off at the smallest and largest value of the metric."""
+    assert result.mean is not None and result.ci is not None
+    largest = np.inf if metric in LOWER_IS_BETTER else _LARGEST
+    low, high = np.clip([result.mean - result.ci, result.mean + result.ci], 0.0, largest).tolist()
+    return low, high
+
+
+def _measure_length_ratio(hypotheses: Sequence[str], references: References, resamples: int) -> Score:
+    """Return the ratio of lengths, its bootstrap interval (None without resamples) and signature."""
+    metric = scorer("length_ratio")
+    # 1. The lengths of each sentence, in tokens of BLEU; of several references the nearest length counts.
+    lengths: list[float] = []
+    reference_lengths: list[float] = []
+    for hypothesis, *texts in zip(hypotheses, *references, strict=True):
+        sentence_score = metric.corpus_score([hypothesis], [[text] for text in texts])
+        assert isinstance(sentence_score, BLEUScore)
+        lengths.append(sentence_score.sys_len)
+        reference_lengths.append(sentence_score.ref_len)
+
+    # 2. The signature is that of the latest call; it has the number of references in the whole text.
+    metric.corpus_score(hypotheses, references)
+    reference_part, _, settings = str(metric.get_signature()).partition("|")
+    draws = f"bs:{resamples}|seed:{SEED}|" if resamples else ""
+    return Score(
+        metric="length_ratio",
+        score=sum(lengths) / sum(reference_lengths) if any(reference_lengths) else 0.0,
+        signature=f"{reference_part}|{draws}{settings}",
+        normalization=RAW,
+        sentences=len(hypotheses),
+        interval=ratio_interval(lengths, reference_lengths, resamples) if resamples else None,
+    )
+
+
+def ratio_interval(numerators: Sequence[float], denominators: Sequence[float], resamples: int) -> Interval:
+    """Return the 95% interval of sum(numerators) / sum(denominators) over bootstrap resamples of N sentences.
+
+    Args:
+        numerators, denominators: a value for each sentence.
+        resamples: how often N sentences are drawn, with replacement (Koehn 2004).
+    """
+    values = np.array([numerators, denominators], dtype=np.float64)  # (2, N)
+    generator = np.random.default_rng(SEED)
+    sentences = len(numerators)
+    ratios = []
+    for _ in range(resamples):
+        drawn_sentences = generator.integers(sentences, size=sentences)
+        numerator, denominator = values[:, drawn_sentences].sum(axis=1)
+        ratios.append(numerator / denominator if denominator else 0.0)
+    low, high = np.quantile(ratios, _INTERVAL_QUANTILES)
+    return float(low), float(high)
+
+
+# --- sacreBLEU ---
 
 
 def scorer(name: MetricName) -> Metric:
@@ -185,7 +275,8 @@ def reference_sides(references: Sequence[tuple[str, ...]], spell: Callable[[str]
 
 def corpus_score(name: MetricName, hypotheses: Sequence[str], references: Sequence[tuple[str, ...]]) -> float:
     """Return the score of N `hypotheses` against the references of each."""
-    return _value(name, scorer(name).corpus_score(hypotheses, reference_sides(references)))
+    result: MetricScore = scorer(name).corpus_score(hypotheses, reference_sides(references))
+    return float(result.score)
 
 
 def sentence_chrf(hypotheses: Sequence[str], references: Sequence[tuple[str, ...]]) -> list[float]:
@@ -212,62 +303,3 @@ def spbleu_lacks() -> str | None:
             scorer("spbleu")
             return None
     return f"spBLEU needs the SentencePiece model of FLORES-200: download {url} to {file}"
-
-
-class _Measurement(NamedTuple):
-    """A metric on N sentences, without the names of a `Score`."""
-
-    value: float
-    interval: Interval | None
-    signature: str
-
-
-def _measure(name: MetricName, hypotheses: Sequence[str], references: References, samples: int | None) -> _Measurement:
-    """Return score, bootstrap interval (None without `samples`) and signature."""
-    metric = scorer(name)
-
-    # Without resampling, sacreBLEU's plain score.
-    if samples is None:
-        value = _value(name, metric.corpus_score(hypotheses, references))
-        return _Measurement(value=value, interval=None, signature=str(metric.get_signature()))
-
-    # With resampling, a paired test of sacreBLEU on one system: its interval is that of the command line.
-    samples = bounded_samples(samples, len(hypotheses))
-    if name == "length_ratio":
-        return _measure_length_ratio(hypotheses, references, samples)
-    resampling = resample([("", hypotheses)], metric, references, "bs", samples)
-    (result,) = resampling.results
-    assert result.mean is not None and result.ci is not None
-    # sacreBLEU's interval has the mean in its middle, so that it may reach beyond the values of the metric.
-    largest = np.inf if name in LOWER_IS_BETTER else _LARGEST
-    low, high = np.clip([result.mean - result.ci, result.mean + result.ci], 0.0, largest).tolist()
-    return _Measurement(value=float(result.score), interval=(low, high), signature=resampling.signature)
-
-
-def _measure_length_ratio(hypotheses: Sequence[str], references: References, samples: int) -> _Measurement:
-    """Return score, bootstrap interval and signature, since sacreBLEU has no test of this metric."""
-    metric = scorer("length_ratio")
-    # 1. The lengths of each sentence, in tokens of BLEU; of several references the nearest length counts.
-    lengths: list[float] = []
-    reference_lengths: list[float] = []
-    for hypothesis, *texts in zip(hypotheses, *references, strict=True):
-        sentence_score = metric.corpus_score([hypothesis], [[text] for text in texts])
-        assert isinstance(sentence_score, BLEUScore)
-        lengths.append(sentence_score.sys_len)
-        reference_lengths.append(sentence_score.ref_len)
-
-    # 2. The whole; last, since the signature is that of the latest call.
-    value = _value("length_ratio", metric.corpus_score(hypotheses, references))
-    return _Measurement(
-        value=value,
-        interval=ratio_interval(lengths, reference_lengths, samples),
-        signature=signature_with_samples(str(metric.get_signature()), samples),
-    )
-
-
-def _value(name: MetricName, score: MetricScore) -> float:
-    """Return the number that the metric `name` takes from sacreBLEU's score."""
-    if name == "length_ratio":
-        assert isinstance(score, BLEUScore)
-        return score.sys_len / score.ref_len if score.ref_len else 0.0
-    return float(score.score)

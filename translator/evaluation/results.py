@@ -1,338 +1,249 @@
-"""Files of an evaluation folder: each translated test set as JSON lines, and scores.json."""
+"""The evaluation folder of a run: scores.json, and a folder with the text and the translations of each test set.
 
-import json
+    evaluation/
+      scores.json                                  all scores
+      SET/source.txt, reference.txt                the scored sentences; reference-2.txt has second references
+          CHECKPOINT.SEARCH.txt                    their translations
+          CHECKPOINT.SEARCH.json                   counted mistakes, scores by source, and noisy input
+
+Line N of each text is sentence N; a reference that a sentence lacks is a blank line.
+"""
+
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple, TypeVar
+from typing import Any, Final
 
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import TypeAdapter, with_config
 
-from translator.errors import InputError, RunError
-from translator.evaluation.metrics import Score
-from translator.inference.translation import Translation, finite
-from translator.run.files import hold_folder, storage_errors, write_bytes, write_json
+from translator.config import MetricName
+from translator.corpus.held_out import HeldOutSet
+from translator.errors import RunError
+from translator.evaluation.metrics import Label, Score, corpus_score
+from translator.evaluation.mistakes import Mistakes, find_mistakes
+from translator.run.files import hold_folder, storage_errors, write_json, write_text
 from translator.run.folder import RunFolder
 from translator.run.records import STRICT, RecordError, WholeNumber, read_record
 
-ENDING: Final = ".sentences.jsonl"
-VERSION: Final = 1  # of the format of these files
-_ENTRIES: Final = TypeAdapter(list[Score])
-_Value = TypeVar("_Value")
-_LOCK_SECONDS: Final = 30  # an update takes milliseconds
+SOURCE_FILE: Final = "source.txt"
+_SCORES: Final = TypeAdapter(list[Score])
+_LOCK_SECONDS: Final = 30  # an update of scores.json takes milliseconds
+_SOURCE_METRICS: Final[tuple[MetricName, ...]] = ("bleu", "chrf")
 
 
-class ModelScore(BaseModel):
-    """The model's score of a translation or of a reference, as stored."""
-
-    model_config = STRICT
-
-    score: float | None  # None for minus infinity, which JSON does not have: the pair was too long for the model
-    normalized_score: float | None
-    tokens: WholeNumber
-    pieces: WholeNumber
-    finished: bool
-    text: str | None = None  # as the model sees it; None if it equals the text of the sentence
-
-    @classmethod
-    def of(cls, scored: Translation, sentence: str | None = None) -> "ModelScore":
-        """Return the score of a text; `text` is None if it equals `sentence`, which is stored separately."""
-        return cls(
-            score=finite(scored.score),
-            normalized_score=finite(scored.normalized_score),
-            tokens=scored.tokens,
-            pieces=scored.pieces,
-            finished=scored.finished,
-            text=None if scored.text == sentence else scored.text,
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the score for JSON."""
-        return self.model_dump(exclude={"text"} if self.text is None else None)
-
-
-@dataclass(frozen=True)
-class TypedScore:
-    """A test set translated from noisy input, with its scores."""
+@with_config(STRICT)
+@dataclass(frozen=True, kw_only=True)
+class NoiseScore:
+    """A test set translated from noisy input, with its score."""
 
     way: str  # one of `robustness.WAYS`
     score: Score  # chrF of all sentences
     loss: float  # in chrF, relative to the original text
-    loss_interval: tuple[float, float]  # 95% interval of paired bootstrap resamples
-    changed: int  # sentences whose model input changes
+    p_value: float  # of the loss, by a paired bootstrap
+    changed: WholeNumber  # sentences whose model input changes
     sources: tuple[str, ...]
     hypotheses: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return all fields as JSON values."""
-        return {**asdict(self), "score": self.score.to_json()}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredSet:
     """One test set of N sentences, translated by one system."""
 
-    test_set: str
-    system: str  # name of the run, or of the runs joined by +
-    checkpoint: str  # for example step-001250
-    search: str  # label of the search settings, for example beam-5
-    sources: tuple[str, ...]
-    references: tuple[tuple[str, ...], ...]  # as read; one or more for each sentence
+    text: HeldOutSet
+    system: str  # name of the run, of the runs joined by +, or of a text file
+    label: Label  # of the translations; empty for a text file
     hypotheses: tuple[str, ...]
-    origins: tuple[str, ...]  # for each sentence the source of the corpus, or the name of the test set
-    left_out: tuple[int, ...] = ()  # lines of the test set, from 1, that are not among the N sentences
-    scores: tuple[Score, ...]
-    hypothesis_scores: tuple[ModelScore, ...] | None = None
-    reference_scores: tuple[ModelScore, ...] | None = None  # of each first reference, by teacher forcing
-    rare_shares: tuple[float, ...]  # share of rare words of each source, 0 to 1; empty if unknown
-    typed: tuple[TypedScore, ...] = ()  # with noisy input, if robustness is measured
+    cut_off: tuple[int, ...] | None  # sentences, from 1, whose translation reached the length limit; None: unknown
+    scores: tuple[Score, ...] = ()
+    noise: tuple[NoiseScore, ...] = ()  # if robustness is measured
 
     @property
     def all_scores(self) -> tuple[Score, ...]:
         """All scores, including those of noisy input."""
-        return (*self.scores, *[noisy.score for noisy in self.typed])
+        return (*self.scores, *[noisy.score for noisy in self.noise])
 
-    @property
-    def name(self) -> str:
-        """Name of the set in file names."""
-        return f"{self.test_set}.{self.checkpoint}.{self.search}"
+    @cached_property
+    def mistakes(self) -> Mistakes:
+        """The mistakes in the translations."""
+        return find_mistakes(self.text, self.hypotheses, self.cut_off)
+
+    @cached_property
+    def scores_by_source(self) -> dict[str, dict[MetricName, float]]:
+        """BLEU and chrF on raw text for each source of the corpus; empty if all sentences are of one."""
+        origins = dict.fromkeys(self.text.origins)
+        if len(origins) < 2:
+            return {}
+        scores: dict[str, dict[MetricName, float]] = {}
+        for origin in origins:
+            rows = [row for row, origin_of_row in enumerate(self.text.origins) if origin_of_row == origin]
+            hypotheses = [self.hypotheses[row] for row in rows]
+            references = [self.text.references[row] for row in rows]
+            scores[origin] = {metric: corpus_score(metric, hypotheses, references) for metric in _SOURCE_METRICS}
+        return scores
 
 
-def json_lines(rows: Sequence[Any]) -> bytes:
-    """Return each of `rows` as a line of JSON in UTF-8."""
-    return b"".join(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n" for row in rows)
+def distinct_names(sets: Sequence[ScoredSet]) -> list[str]:
+    """Return a name for the system of each set of one test set: the run, with its label and a number if needed."""
+    set_counts = Counter(scored.system for scored in sets)
+    names: list[str] = []
+    for scored in sets:
+        base = scored.system if set_counts[scored.system] == 1 else f"{scored.system} {scored.label}".strip()
+        name = base
+        number = 2
+        while name in names:
+            name = f"{base} ({number})"
+            number += 1
+        names.append(name)
+    return names
 
 
-# --- the text of a test set ---
+# --- the folder of a test set ---
 
 
-def text_sides(sources: Sequence[str], references: Sequence[tuple[str, ...]]) -> dict[str, bytes]:
-    """Return the text of a test set as the content of its files, by the ending of their names.
+def has_other_text(folder: Path, text: HeldOutSet) -> bool:
+    """Return whether an evaluation folder has another text of the name of `text`."""
+    set_folder = folder / text.name
+    with storage_errors(set_folder, "read"):
+        if not (set_folder / SOURCE_FILE).is_file():
+            return False
+        saved = {file.name: file.read_bytes() for file in set_folder.glob("reference*.txt")}
+        saved[SOURCE_FILE] = (set_folder / SOURCE_FILE).read_bytes()
+    return saved != {name: content.encode("utf-8") for name, content in _text_files(text).items()}
 
-    Line N of every file is sentence N; an extra reference that it lacks is a blank line.
+
+def _text_files(text: HeldOutSet) -> dict[str, str]:
+    """Return the files of a test set by name; the source comes last, so that where it is, all references are."""
+    files = {}
+    for number, texts in enumerate(zip_longest(*text.references, fillvalue=""), start=1):
+        files[_reference_file(number)] = _lines(texts)
+    files[SOURCE_FILE] = _lines(text.sources)
+    return files
+
+
+def _reference_file(number: int) -> str:
+    return "reference.txt" if number == 1 else f"reference-{number}.txt"
+
+
+def _lines(texts: Sequence[str]) -> str:
+    return "".join(f"{text}\n" for text in texts)
+
+
+@with_config(STRICT)
+@dataclass(frozen=True, kw_only=True)
+class _Details:
+    """What the file CHECKPOINT.SEARCH.json of a test set says beside the translations."""
+
+    cut_off: tuple[int, ...]
+    origins: tuple[str, ...]  # for each sentence the source of the corpus; empty if there is one
+    mistakes: dict[str, Any]  # for readers: made anew from the text
+    scores_by_source: dict[str, dict[MetricName, float]]  # likewise
+    noise: tuple[NoiseScore, ...]
+
+
+_DETAILS: Final = TypeAdapter(_Details)
+
+
+def save_set(folder: Path, scored: ScoredSet, own_names: Collection[str] = ()) -> None:
+    """Save a translated test set in an evaluation folder, and its scores in scores.json.
 
     Args:
-        sources: N sentences.
-        references: one or more for each.
+        folder: without another text of that name, see `has_other_text`.
+        scored: what to save; translations with the same label are replaced.
+        own_names: names of the run's own test sets, whose scores come first.
     """
-    sides = {"source": _file_of_lines(sources)}
-    for number, texts in enumerate(zip_longest(*references, fillvalue=""), start=1):
-        sides[_reference_name(number)] = _file_of_lines(texts)
-    return sides
+    text = scored.text
+    set_folder = folder / text.name
+    is_new = not (set_folder / SOURCE_FILE).is_file()
+    if is_new:
+        for name, content in _text_files(text).items():
+            write_text(set_folder / name, content)
+    translations, details_file = _label_files(set_folder, scored.label)
+    details = _Details(
+        cut_off=scored.cut_off or (),
+        origins=text.origins if scored.scores_by_source else (),
+        mistakes=scored.mistakes.to_json(),
+        scores_by_source=scored.scores_by_source,
+        noise=scored.noise,
+    )
+    write_text(translations, _lines(scored.hypotheses))
+    write_json(details_file, asdict(details))
+    # Scores of this name from before the folder of the set may be those of another text.
+    add_scores(folder, scored.all_scores, own_names, forget=text.name if is_new else None)
 
 
-def claim_name(folder: Path, name: str, sides: Mapping[str, bytes], *, replaces: bool) -> None:
-    """Write the text of the test set `name` to `folder`, which keeps the name from other texts.
+def _label_files(set_folder: Path, label: Label) -> tuple[Path, Path]:
+    """Return the files of the translations with this label, and of the details."""
+    name = f"{label.checkpoint}.{label.search}"
+    return set_folder / f"{name}.txt", set_folder / f"{name}.json"
+
+
+def saved_sets(folder: Path, system: str) -> list[ScoredSet]:
+    """Return the translated test sets in an evaluation folder, in the order of scores.json: the newest label first.
+
+    Scores whose translations are gone are left out.
 
     Args:
-        sides: its text, as `text_sides` returns it.
-        replaces: whether another text of that name is replaced.
+        folder: of the evaluation.
+        system: name of the run.
 
-    Raises RunError: another process has given the name to another text meanwhile, or holds the folder.
+    Raises RunError: a file is damaged.
     """
-    with _updating(folder):
-        # Look again: a plan was made before this folder was locked.
-        saved_sides = read_text_sides(folder, name)
-        if saved_sides == sides:
-            return
-        if saved_sides and not replaces:
-            raise RunError(
-                f"another process is evaluating a different text named {name} in {folder}; wait for it, then repeat "
-                "the command"
-            )
-        # The source comes last: where it is, all references are, and no reference of a text that was never complete.
-        _side_file(folder, name, "source").unlink(missing_ok=True)
-        number = 1
-        while (side := _reference_name(number)) in sides:
-            write_bytes(_side_file(folder, name, side), sides[side])
-            number += 1
-        _side_file(folder, name, _reference_name(number)).unlink(missing_ok=True)
-        write_bytes(_side_file(folder, name, "source"), sides["source"])
+    scores_of_sets: dict[tuple[str, Label], list[Score]] = {}
+    for score in read_scores(folder):
+        scores_of_sets.setdefault((score.test_set, score.label), []).append(score)
+    sets = []
+    for (name, label), scores in scores_of_sets.items():
+        files = _label_files(folder / name, label)
+        if all(file.is_file() for file in files):
+            sets.append(_read_set(folder / name, system, label, scores))
+    return sets
 
 
-def read_text_sides(folder: Path, name: str) -> dict[str, bytes]:
-    """Return the text of the test set `name` as `claim_name` wrote it; empty if it is not there."""
-    sides: dict[str, bytes] = {}
-    side, number = "source", 0
-    with storage_errors(folder, "read"):
-        while (file := _side_file(folder, name, side)).is_file():
-            sides[side] = file.read_bytes()
-            number += 1
-            side = _reference_name(number)
-    return sides
-
-
-def _file_of_lines(lines: Sequence[str]) -> bytes:
-    return "".join(f"{line}\n" for line in lines).encode("utf-8")
-
-
-def _reference_name(number: int) -> str:
-    return "reference" if number == 1 else f"reference-{number}"
-
-
-def _side_file(folder: Path, name: str, side: str) -> Path:
-    return folder / f"{name}.{side}.txt"
-
-
-# --- translated test sets ---
-
-
-def write_scored_set(folder: Path, scored: ScoredSet) -> Path:
-    """Save `scored` in `folder` as JSON lines, a header and one line per sentence; return the file."""
-    header = {
-        "version": VERSION,
-        "test_set": scored.test_set,
-        "system": scored.system,
-        "checkpoint": scored.checkpoint,
-        "search": scored.search,
-        "sentences": len(scored.sources),
-        "left_out": scored.left_out,
-        "scores": [score.to_json() for score in scored.scores],
-    }
-    columns: dict[str, Sequence[Any]] = {
-        "source": scored.sources,
-        "references": scored.references,
-        "hypothesis": scored.hypotheses,
-        "origin": scored.origins,
-    }
-    # What was not computed has no column.
-    if scored.hypothesis_scores:
-        columns["hypothesis_score"] = [score.to_json() for score in scored.hypothesis_scores]
-    if scored.reference_scores:
-        columns["reference_score"] = [score.to_json() for score in scored.reference_scores]
-    if scored.rare_shares:
-        columns["rare_share"] = scored.rare_shares
-
-    rows: list[dict[str, Any]] = []
-    for values in zip(*columns.values(), strict=True):
-        rows.append(dict(zip(columns, values, strict=True)))
-    path = folder / f"{scored.name}{ENDING}"
-    write_bytes(path, json_lines([header, *rows]))
-    return path
-
-
-class _Head(BaseModel):
-    model_config = STRICT
-
-    version: Annotated[int, Field(ge=VERSION, le=VERSION)]
-    test_set: str
-    system: str
-    checkpoint: str
-    search: str
-    sentences: Annotated[int, Field(ge=1)]
-    left_out: tuple[WholeNumber, ...] = ()  # an earlier version did not write it
-    scores: list[Score]
-
-
-class _Row(BaseModel):
-    model_config = STRICT
-
-    source: str
-    references: Annotated[tuple[str, ...], Field(min_length=1)]
-    hypothesis: str
-    origin: str
-    hypothesis_score: ModelScore | None = None
-    reference_score: ModelScore | None = None
-    rare_share: Annotated[float, Field(ge=0, le=1)] | None = None
-
-
-_HEAD: Final = TypeAdapter(_Head)
-_ROW: Final = TypeAdapter(_Row)
-
-
-def read_scored_set(path: Path) -> ScoredSet:
-    """Return the set that `write_scored_set` saved; raise InputError if the file is damaged or of another kind."""
-    with storage_errors(path, "read"):
-        lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
-    # 1. Read the header, then a row for each sentence.
-    rows: list[_Row] = []
-    damage = ""
-    line_number = 1
+def _read_set(set_folder: Path, system: str, label: Label, scores: Sequence[Score]) -> ScoredSet:
+    """Return the translations with a label; raise RunError if a file is damaged."""
+    translations, details_file = _label_files(set_folder, label)
+    sources = read_lines(set_folder / SOURCE_FILE)
+    hypotheses = read_lines(translations)
+    sides: list[list[str]] = []
+    while (file := set_folder / _reference_file(len(sides) + 1)).is_file():
+        sides.append(read_lines(file))
+    advice = f"delete {set_folder} and evaluate again"
     try:
-        head = read_record(_HEAD, lines[0])
-        for line in lines[1:]:
-            line_number += 1
-            rows.append(read_record(_ROW, line))
-        if len(rows) != head.sentences:
-            damage = f"it has {len(rows):,} of {head.sentences:,} sentences"
+        details = read_record(_DETAILS, details_file.read_bytes())
     except RecordError as error:
-        if error.newer:
-            raise InputError(error.about(path, "evaluate again")) from error
-        damage = f"line {line_number:,}: {error}"
-    if damage:
-        raise InputError(f"{path} is not a file of translated sentences, or it is damaged ({damage}); evaluate again")
-
-    # 2. Turn the rows into columns; a column that some row lacks is unknown.
+        raise RunError(error.about(details_file, advice)) from error
+    counts = {len(sources), len(hypotheses), len(details.origins) or len(sources), *map(len, sides)}
+    if not sides or counts != {scores[0].sentences}:
+        raise RunError(f"the files in {set_folder} have different numbers of lines; {advice}")
+    text = HeldOutSet(
+        name=set_folder.name,
+        sources=tuple(sources),
+        references=tuple((texts[0], *filter(None, texts[1:])) for texts in zip(*sides, strict=True)),
+        origins=details.origins or (set_folder.name,) * len(sources),
+        left_out=scores[0].left_out,
+    )
     return ScoredSet(
-        test_set=head.test_set,
-        system=head.system,
-        checkpoint=head.checkpoint,
-        search=head.search,
-        left_out=head.left_out,
-        sources=tuple(row.source for row in rows),
-        references=tuple(row.references for row in rows),
-        hypotheses=tuple(row.hypothesis for row in rows),
-        origins=tuple(row.origin for row in rows),
-        scores=tuple(head.scores),
-        hypothesis_scores=_complete([row.hypothesis_score for row in rows]),
-        reference_scores=_complete([row.reference_score for row in rows]),
-        rare_shares=_complete([row.rare_share for row in rows]) or (),
+        text=text,
+        system=system,
+        label=label,
+        hypotheses=tuple(hypotheses),
+        cut_off=details.cut_off,
+        scores=tuple(scores),
+        noise=details.noise,
     )
 
 
-def _complete(column: Sequence[_Value | None]) -> tuple[_Value, ...] | None:
-    """Return the values of a column; None if one is missing."""
-    values = []
-    for value in column:
-        if value is None:
-            return None
-        values.append(value)
-    return tuple(values)
-
-
-class _Result(NamedTuple):
-    """What tells the results of an evaluation apart, apart from the test set."""
-
-    system: str
-    checkpoint: str
-    search: str
-    number: int  # of runs so far that agree in the other three, on the same test set
-
-
-def distinct_labels(sets: Sequence[ScoredSet]) -> tuple[str, ...]:
-    """Return a label for the system of each set: the run, plus checkpoint, search and a number if needed.
-
-    Runs that share a name may agree in all three; then the second result on a test set belongs to the second run.
-    """
-    # 1. Tell the systems apart.
-    result_counts: Counter[tuple[str, ...]] = Counter()
-    results: list[_Result] = []
-    for scored in sets:
-        setting = (scored.test_set, scored.system, scored.checkpoint, scored.search)
-        result_counts[setting] += 1
-        results.append(_Result(scored.system, scored.checkpoint, scored.search, result_counts[setting]))
-
-    # 2. Name each by its run, and by what differs among the results of runs of that name.
-    labels: dict[_Result, str] = {}
-    for result in dict.fromkeys(results):
-        namesakes = [namesake for namesake in results if namesake.system == result.system]
-        parts = [result.system]
-        if len({namesake.checkpoint for namesake in namesakes}) > 1:
-            parts.append(result.checkpoint)
-        if len({namesake.search for namesake in namesakes}) > 1:
-            parts.append(result.search)
-        name = " ".join(filter(None, parts))
-
-        # 3. Number those that still have the same name.
-        label, number = name, 2
-        while label in labels.values():
-            label = f"{name} ({number})"
-            number += 1
-        labels[result] = label
-    return tuple(labels[result] for result in results)
+def read_lines(file: Path) -> list[str]:
+    """Return the lines of a file of an evaluation folder; raise RunError if it is not UTF-8."""
+    with storage_errors(file, "read"):
+        content = file.read_bytes()
+    try:
+        return content.decode("utf-8").removesuffix("\n").split("\n")
+    except UnicodeDecodeError as error:
+        raise RunError(f"{file} is damaged ({error}); evaluate again") from error
 
 
 # --- scores.json ---
@@ -351,30 +262,29 @@ def read_scores(folder: Path) -> list[Score]:
             return []
         content = path.read_bytes()
     try:
-        return read_record(_ENTRIES, content)
+        return read_record(_SCORES, content)
     except RecordError as error:
         raise RunError(error.about(path, "delete it and evaluate again")) from error
 
 
-def add_scores(folder: Path, scores: Sequence[Score], *, first: bool = True) -> list[Score]:
-    """Add `scores` to scores.json in `folder`, replacing older ones of the same setting; return all scores.
+def add_scores(
+    folder: Path, scores: Sequence[Score], own_names: Collection[str] = (), forget: str | None = None
+) -> None:
+    """Add `scores` to scores.json in `folder`, the newest first, replacing older ones of the same setting.
 
-    With `first` they come before the others; scores on text that is not the run's own come last.
+    Scores of the run's own test sets, `own_names`, come before those of other texts; all older scores of the test set
+    `forget` go.
 
     Raises RunError: the file is damaged (it stays unchanged), or another process holds the folder.
     """
     replaced_settings = {score.setting for score in scores}
-    with _updating(folder):
-        other_scores = [score for score in read_scores(folder) if score.setting not in replaced_settings]
-        merged = [*scores, *other_scores] if first else [*other_scores, *scores]
-        write_json(folder / "scores.json", [score.to_json() for score in merged])
-    return merged
-
-
-@contextmanager
-def _updating(folder: Path) -> Iterator[None]:
-    """Lock an evaluation folder for a short update; make it if it is missing."""
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    with hold_folder(folder, "evaluate another run", _LOCK_SECONDS), storage_errors(folder):
-        yield
+    # Two evaluations of a run may end at the same time, and neither may lose the scores of the other.
+    with hold_folder(folder, "evaluate another run", _LOCK_SECONDS):
+        merged = list(scores)
+        for score in read_scores(folder):
+            if score.test_set != forget and score.setting not in replaced_settings:
+                merged.append(score)
+        merged.sort(key=lambda score: score.test_set not in own_names)  # stable
+        write_json(folder / "scores.json", [score.to_json() for score in merged])

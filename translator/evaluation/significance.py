@@ -1,23 +1,28 @@
-"""Significance: whether chance explains the difference between two systems' scores on one test set."""
+"""Significance: whether chance explains the difference between two systems' scores on one test set.
+
+The bootstrap draws as many sentences as the test set has, with replacement, many times (Koehn 2004, "Statistical
+Significance Tests for Machine Translation Evaluation"). Approximate randomisation swaps the translations of two systems
+at random (Riezler and Maxwell 2005, "On Some Pitfalls in Automatic Evaluation and Significance Testing for MT").
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-import sacrebleu.significance
+from sacrebleu.significance import Result
 
 from translator.config import MetricName
-from translator.evaluation.metrics import reference_sides, scorer
-from translator.evaluation.resampling import resample
-from translator.evaluation.results import ScoredSet
-from translator.evaluation.text_variants import TextVariant
+from translator.evaluation.metrics import bounded_resamples, reference_sides, resample, scorer
+from translator.evaluation.text_variants import RAW_TEXT, TextVariant
 
+TRIALS: Final = 10_000  # of approximate randomisation
 Method = Literal["bootstrap", "randomisation"]
 METHODS: Final[Mapping[Method, str]] = {
-    "bootstrap": "paired bootstrap",  # Koehn 2004
-    "randomisation": "paired approximate randomisation",  # Riezler and Maxwell 2005
+    "bootstrap": "paired bootstrap",
+    "randomisation": "paired approximate randomisation",
 }
-_SACREBLEU_METHODS: Final[Mapping[Method, Literal["bs", "ar"]]] = {"bootstrap": "bs", "randomisation": "ar"}
+
+_KINDS: Final[Mapping[Method, Literal["bs", "ar"]]] = {"bootstrap": "bs", "randomisation": "ar"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,56 +48,56 @@ class PairedTest:
     metric: MetricName
     normalization: str  # `raw`, or the normalization of both sides
     method: Method
-    signature: str  # sacreBLEU's, with samples and seed
+    signature: str  # sacreBLEU's, with resamples or trials, and seed
     systems: tuple[SystemResult, ...]
 
 
 def paired_test(
-    sets: Sequence[ScoredSet],
-    labels: Sequence[str],
+    systems: Mapping[str, Sequence[str]],
+    references: Sequence[tuple[str, ...]],
     *,
     metric: MetricName,
-    variant: TextVariant,
-    method: Method,
-    draws: int,
+    variant: TextVariant = RAW_TEXT,
+    method: Method = "bootstrap",
 ) -> PairedTest:
-    """Return the test of each system against the first; unlike in sacreBLEU, a difference of 0 has the p-value 1.
+    """Return sacreBLEU's test of each system against the first; a difference of 0 has the p-value 1.
 
     Args:
-        sets: one test set, translated by each system; the first is the baseline.
-        labels: names of the systems, all different.
+        systems: the N translations of each system by its name; the first is the baseline.
+        references: one or more for each sentence.
         metric: all but `length_ratio` and COMET.
         variant: the normalization of both sides.
         method: paired bootstrap or paired approximate randomisation.
-        draws: number of resamples or trials.
     """
     # 1. Spell both sides in the same way, and draw.
-    systems = []
-    for scored, label in zip(sets, labels, strict=True):
-        systems.append((label, [variant.spell(text) for text in scored.hypotheses]))
-    references = reference_sides(sets[0].references, variant.spell)
-    resampling = resample(systems, scorer(metric), references, _SACREBLEU_METHODS[method], draws)
+    spelt_systems: list[tuple[str, Sequence[str]]] = []
+    for name, texts in systems.items():
+        spelt_systems.append((name, [variant.spell(text) for text in texts]))
+    draws = bounded_resamples(len(references)) if method == "bootstrap" else TRIALS
+    signature, results = resample(
+        spelt_systems, scorer(metric), reference_sides(references, variant.spell), _KINDS[method], draws
+    )
 
     # 2. Take each system's result, and its difference from the baseline.
-    baseline_score = resampling.results[0].score
-    results = []
-    for label, result in zip(labels, resampling.results, strict=True):
-        results.append(_system_result(label, result, float(result.score - baseline_score)))
+    baseline_score = results[0].score
+    system_results = []
+    for name, result in zip(systems, results, strict=True):
+        system_results.append(_system_result(name, result, float(result.score - baseline_score)))
     return PairedTest(
         metric=metric,
         normalization=variant.label,
         method=method,
-        signature=resampling.signature,
-        systems=tuple(results),
+        signature=signature,
+        systems=tuple(system_results),
     )
 
 
-def _system_result(label: str, result: sacrebleu.significance.Result, difference: float) -> SystemResult:
+def _system_result(name: str, result: Result, difference: float) -> SystemResult:
     p_value = _optional_float(result.p_value)
     if p_value is not None and difference == 0:
         p_value = 1.0
     return SystemResult(
-        system=label,
+        system=name,
         score=float(result.score),
         difference=difference,
         p_value=p_value,

@@ -1,34 +1,206 @@
-"""Systems to evaluate, and the folders of their results."""
+"""Systems to compare: evaluated runs, and text files of translations."""
 
-import hashlib
-import os
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Final
 
+from translator.checkpoint.state import find_checkpoint
+from translator.config import NormalizationConfig
+from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
+from translator.corpus.compression import read_blocks
+from translator.corpus.held_out import HeldOutSet, held_out_set
+from translator.corpus.lines import LONGEST_LINE, Unreadable, read_lines
+from translator.corpus.normalizer import Normalizer
+from translator.errors import CheckpointError, InputError, RunError
+from translator.evaluation.metrics import Label
+from translator.evaluation.results import SOURCE_FILE, ScoredSet, saved_sets
+from translator.run.arabic_shaping import is_persian
 from translator.run.folder import RunFolder
 
-_LONGEST_NAME: Final = 100  # characters of the names of an ensemble's runs
+
+def read_systems(
+    places: Sequence[str],
+    *,
+    source: str | None = None,
+    references: Sequence[str] = (),
+    test_sets: Sequence[str] = (),
+    checkpoint: str | None = None,
+) -> list[list[ScoredSet]]:
+    """Return, for each test set that all systems translated, the results of the systems.
+
+    Args:
+        places: run folders, or text files with a translation per line.
+        source: source text of the text files; by default that of the runs, or `source.txt` beside the first file.
+        references: reference texts of the text files.
+        test_sets: names of the test sets to compare on; by default all.
+        checkpoint: which evaluation of the run folders, see `newest_sets`.
+
+    Raises:
+        InputError: a place is missing, text files lack source or references, or the systems share no test set.
+        RunError: a run was not evaluated, or a folder holds no run.
+    """
+    if bool(source) != bool(references):
+        raise InputError("text files need both --source FILE and --reference FILE [FILE ...]")
+
+    # 1. Read the evaluated runs. Every other place is a text file.
+    sets_of_runs: dict[str, Mapping[str, ScoredSet]] = {}
+    text_places = []
+    for place in dict.fromkeys(places):
+        if Path(place).is_dir():
+            sets_of_runs[place] = newest_sets(place, checkpoint)
+        elif Path(place).exists():
+            text_places.append(place)
+        else:
+            raise InputError(f"{place} does not exist; give run folders or text files")
+
+    # 2. Choose the texts. Text files translate one: that of --source, of the runs, or of the folder that they lie in.
+    if source is None and not sets_of_runs:
+        source, references = _text_beside(Path(text_places[0]))
+    if source is not None:
+        file = Path(source)
+        name = file.parent.name if file.name == SOURCE_FILE else file.stem
+        text = _text_of_files(test_sets[0] if test_sets else name, file, references)
+        return [[_set_of(place, text, sets_of_runs, source) for place in places]]
+    names = _shared_test_sets(sets_of_runs, test_sets)
+    if text_places and len(names) > 1:
+        raise InputError(
+            f"{text_places[0]} is a text file, but the other systems have several test sets "
+            f"({', '.join(names)}); select the one that it translates with --test-set"
+        )
+
+    # 3. Collect the systems of each test set.
+    first_sets = next(iter(sets_of_runs.values()))
+    systems_of_sets = []
+    for name in names:
+        text = first_sets[name].text
+        systems_of_sets.append([_set_of(place, text, sets_of_runs, f"test set {name}") for place in places])
+    return systems_of_sets
 
 
-@dataclass(frozen=True)
-class System:
-    """A system to evaluate: a run at one of its checkpoints, or several runs as an ensemble."""
+def _set_of(
+    place: str, text: HeldOutSet, sets_of_runs: Mapping[str, Mapping[str, ScoredSet]], origin: str
+) -> ScoredSet:
+    """Return the translations of a text at a place; `origin` is what messages call the text."""
+    if place not in sets_of_runs:
+        return _set_of_file(Path(place), text, origin)
+    if text.name not in sets_of_runs[place]:
+        raise InputError(f"{place} has no translations of `{text.name}`; evaluate it on that test set")
+    return sets_of_runs[place][text.name]
 
-    runs: tuple[RunFolder, ...]
-    checkpoint: str = "best"  # `best`, `last`, `averaged` or a step number
-    results: Path | None = None  # folder of the results, instead of that of the runs
 
-    @property
-    def folder(self) -> Path:
-        """Folder of the results; by default that of the first run, or for an ensemble a folder in it."""
-        if self.results is not None:
-            return self.results
-        folder = self.runs[0].evaluation_folder
-        if len(self.runs) == 1:
-            return folder
-        # The name has a hash of the paths, since runs in other folders may have the same names.
-        paths = [run.path.resolve() for run in self.runs]
-        places = "//".join(os.path.relpath(path, paths[0].parent) for path in paths)
-        name = "+".join(path.name for path in paths)[:_LONGEST_NAME]
-        return folder / f"{name}-{hashlib.sha256(places.encode()).hexdigest()[:8]}"
+def languages_of(references: Iterable[str]) -> Languages:
+    """Return source and target language, Persian being the target if a reference is Persian."""
+    return (ENGLISH, PERSIAN) if any(map(is_persian, references)) else (PERSIAN, ENGLISH)
+
+
+# --- evaluated runs ---
+
+
+def newest_sets(folder: Path | str, checkpoint: str | None = None) -> dict[str, ScoredSet]:
+    """Return the latest translations of a run by test set.
+
+    Args:
+        folder: the run.
+        checkpoint: `best`, `last`, `averaged`, a name or a step number; None: any.
+
+    Raises RunError: the folder holds no run, or no such translations.
+    """
+    run = RunFolder.open(folder)
+    names = _checkpoint_names(run, checkpoint)
+    sets: dict[str, ScoredSet] = {}
+    for scored in saved_sets(run.evaluation_folder, run.path.resolve().name):
+        if checkpoint is None or scored.label.checkpoint in names:
+            sets.setdefault(scored.text.name, scored)
+    if not sets:
+        command = f"translator evaluate --run {run.path}"
+        if checkpoint is not None:
+            command += f" --checkpoint {checkpoint}"
+        which = f"translated test sets of {checkpoint}" if checkpoint else "translated test sets"
+        raise RunError(f"{run.path} has no {which}; make them: {command}")
+    return sets
+
+
+def _checkpoint_names(run: RunFolder, checkpoint: str | None) -> set[str]:
+    """Return the names that `checkpoint` may have in saved scores."""
+    if checkpoint is None:
+        return set()
+    try:
+        name = find_checkpoint(run.checkpoints_folder, checkpoint).name
+    except CheckpointError:  # the scored checkpoint may be deleted
+        name = f"step-{checkpoint:0>6}"
+    return {checkpoint, name}
+
+
+def _shared_test_sets(sets_of_runs: Mapping[str, Mapping[str, ScoredSet]], test_sets: Sequence[str]) -> list[str]:
+    """Return the names of the test sets that all runs translated, or those of them in `test_sets`.
+
+    Raises InputError: one of `test_sets` is not shared, or none is.
+    """
+    # The order is that of the first run.
+    first_sets, *other_sets = sets_of_runs.values()
+    shared_names = [name for name in first_sets if all(name in sets for sets in other_sets)]
+    chosen_names = [name for name in shared_names if not test_sets or name in test_sets]
+    missing_names = [name for name in test_sets if name not in shared_names]
+    if missing_names or not chosen_names:
+        lists = "; ".join(f"{place}: {', '.join(sets)}" for place, sets in sets_of_runs.items())
+        what = f"test set {', '.join(missing_names)} was not" if missing_names else "no test set was"
+        raise InputError(f"{what} translated by all systems ({lists}); evaluate all on it")
+    return chosen_names
+
+
+# --- text files ---
+
+
+def _text_beside(file: Path) -> tuple[str, list[str]]:
+    """Return source and references of translations in the folder of a test set of an evaluation."""
+    source = file.with_name(SOURCE_FILE)
+    references = sorted(file.parent.glob("reference*.txt"))
+    if not source.is_file() or not references:
+        raise InputError(f"{file} is a text file: also give --source FILE and --reference FILE [FILE ...]")
+    return str(source), list(map(str, references))
+
+
+def _text_of_files(name: str, source: Path, references: Sequence[str]) -> HeldOutSet:
+    """Return the test set in a text file of sources and one or more of references; leaves out lines like `evaluate`."""
+    sources = _read_lines(source)
+    sides = [_read_lines(Path(file), [len(sources)], str(source)) for file in references]
+    normalizer = Normalizer(NormalizationConfig(), languages_of(chain.from_iterable(sides)))
+    return held_out_set(name, zip(sources, zip(*sides, strict=True), strict=True), normalizer)
+
+
+def _set_of_file(path: Path, text: HeldOutSet, origin: str) -> ScoredSet:
+    """Return the translations in a text file: of every line of the test set, or of the scored ones only."""
+    sentence_count = len(text.sources)
+    line_count = sentence_count + len(text.left_out)
+    hypotheses = _read_lines(path, [line_count, sentence_count], origin)
+    # Leave out the lines that no system is scored on.
+    if len(hypotheses) == line_count:
+        left_out = set(text.left_out)
+        hypotheses = [line for number, line in enumerate(hypotheses, start=1) if number not in left_out]
+    return ScoredSet(
+        text=text, system=path.name, label=Label(checkpoint="", search=""), hypotheses=tuple(hypotheses), cut_off=None
+    )
+
+
+def _read_lines(path: Path, fitting_counts: Sequence[int] = (), origin: str = "") -> list[str]:
+    """Return the lines of a text file.
+
+    Args:
+        path: the file, for `translator.corpus.lines.read_lines`.
+        fitting_counts: the numbers of lines that fit `origin`; empty: any number.
+        origin: the text that the file has to fit, for the message.
+
+    Raises InputError: the number of lines does not fit, or a line is too long.
+    """
+    # A text file of translations has blank lines, so none is dropped.
+    parts = read_lines(read_blocks(path), str(path), drop_invalid=False)
+    lines = list(chain.from_iterable(parts))
+    for number, line in enumerate(lines, start=1):
+        if line is Unreadable.LINE_TOO_LONG:
+            raise InputError(f"{path}, line {number:,}: longer than {LONGEST_LINE >> 20} MiB; cut it into sentences")
+    if not lines or (fitting_counts and len(lines) not in fitting_counts):
+        requirement = ""
+        if fitting_counts:
+            requirement = f", {origin} {fitting_counts[0]:,}: line N must be the same sentence in both"
+        raise InputError(f"{path} has {len(lines):,} lines{requirement}")
+    return lines

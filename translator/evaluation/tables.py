@@ -1,92 +1,120 @@
-"""Tables of an evaluation, for a terminal and for its page: scores, findings, parts, noise and significance tests."""
+"""Tables of an evaluation, for a terminal, for its page, and for papers: as text, Markdown, LaTeX or CSV."""
 
-from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Final, Literal, NamedTuple
+
+from tabulate import tabulate
 
 from translator.config import MetricName
-from translator.corpus.held_out import left_out_note
+from translator.corpus.held_out import HeldOutSet, left_out_note
 from translator.evaluation.compare import SystemComparison
-from translator.evaluation.diagnosis import Diagnosis
+from translator.evaluation.markdown import escape_markdown, markdown_table
 from translator.evaluation.metrics import LOWER_IS_BETTER, Score, show_value
-from translator.evaluation.mistakes.checks import CHECKS
+from translator.evaluation.mistakes import CHECKS
 from translator.evaluation.results import ScoredSet
-from translator.evaluation.significance import METHODS, PairedTest, SystemResult
-from translator.evaluation.test_set_parts import PART_METRICS, Part
+from translator.evaluation.significance import METHODS, PairedTest
 from translator.evaluation.text_variants import RAW
 from translator.run.text import excerpt, text_table
 
-MAX_LABEL: Final = 40  # characters of the label of a system
-NO_VALUE: Final = "–"
+Form = Literal["text", "markdown", "latex", "csv"]
+_MAX_LABEL: Final = 40  # characters of the name of a system
+_MAX_TITLE: Final = 300
+_NO_VALUE: Final = "–"
 
 
 class Table(NamedTuple):
-    """A table for a terminal or, by the template of report.html, for a page."""
+    """A table, which every form shows with the same cells."""
 
+    title: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     text_columns: int = 1  # from the left; the others hold numbers
-    title: str = ""
-    facts: Sequence[tuple[str, str]] = ()  # names and signatures, which a page shows on request
-
-    def lines(self) -> list[str]:
-        """Return header, rule and rows, without the title; empty if there are no rows."""
-        if not self.rows:
-            return []
-        return text_table(self.header, self.rows, text_columns=self.text_columns).split("\n")
+    notes: Sequence[str] = ()  # what the columns mean
+    signatures: Mapping[str, str] = {}  # by the name of the score, which begins with its metric
 
 
-class LabelledScore(NamedTuple):
-    """A score, and the cells that name it in a table, such as metric and system."""
-
-    label: tuple[str, ...]
-    score: Score
+# --- the tables ---
 
 
-def score_table(header: Sequence[str], scores: Iterable[LabelledScore], title: str = "") -> Table:
-    """Return a table of scores with a column for each normalization.
+def score_tables(scores_of_systems: Mapping[str, Sequence[Score]]) -> list[Table]:
+    """Return a table for each test set, with a row for each metric and system, and a column for each text form.
 
     Args:
-        header: names of the columns on the left, which label a score.
-        scores: rows keep their order; scores with equal labels share a row.
+        scores_of_systems: the scores of each system by its name; the name of a single system is not shown.
     """
-    # 1. Sort the scores into rows and columns.
-    shown_scores: dict[tuple[str, ...], dict[str, str]] = {}  # by label, then by normalization
-    normalizations: dict[str, None] = {}  # in the order of the columns
-    signatures: dict[tuple[str, str], None] = {}
-    for label, score in scores:
-        row = shown_scores.setdefault(label, {})
-        row.setdefault(score.normalization, score.shown)
-        signatures[score.metric, score.signature] = None
-    for row in shown_scores.values():
-        normalizations.update(dict.fromkeys(row))
+    scores_of_sets: dict[str, dict[str, list[Score]]] = {}
+    for system, scores in scores_of_systems.items():
+        for score in scores:
+            scores_of_sets.setdefault(score.test_set, {}).setdefault(system, []).append(score)
+    return [_score_table(scores) for scores in scores_of_sets.values()]
 
-    # 2. Make the cells. A metric may lack a score on some texts: COMET has one on raw text only.
+
+def _score_table(scores_of_systems: Mapping[str, Sequence[Score]]) -> Table:
+    """Return the scores of one test set, with the systems of each metric one below the other."""
+    # 1. Sort the scores into rows and columns.
+    all_scores = list(chain.from_iterable(scores_of_systems.values()))
+    cells: dict[tuple[MetricName, str], dict[str, str]] = {}  # by metric and system, then by text form
+    for metric in dict.fromkeys(score.metric for score in all_scores):
+        for system, scores in scores_of_systems.items():
+            for score in scores:
+                if score.metric == metric:
+                    cells.setdefault((metric, system), {})[short_form(score.normalization)] = score.shown
+
+    # 2. Make the rows. A metric may lack a score on some texts: COMET has one on raw text only.
+    forms = {short_form(score.normalization): score.normalization for score in all_scores}
     rows = []
-    for label, row in shown_scores.items():
-        rows.append([*label, *(row.get(normalization, "") for normalization in normalizations)])
+    for (metric, system), scores_by_form in cells.items():
+        rows.append([metric, excerpt(system, _MAX_LABEL), *(scores_by_form.get(form, "") for form in forms)])
+    header = ["metric", "system", *forms]
+
+    # 3. Name a single system in the title, several below the table.
+    first = all_scores[0]
+    names = [first.test_set]
+    notes = []
+    if len(scores_of_systems) == 1:
+        header, *rows = [[row[0], *row[2:]] for row in (header, *rows)]
+        names.append(str(first.label))
+    else:
+        notes += [f"{system}: {scores[0].label}" for system, scores in scores_of_systems.items()]
+    if first.interval is not None:
+        notes.append("in brackets: 95% bootstrap interval")
+    notes += [f"{form}: {normalization}" for form, normalization in forms.items() if form != normalization]
     return Table(
-        header=[*header, *normalizations],
+        title=", ".join([*filter(None, names), count_sentences(first.sentences, first.left_out)]),
+        header=header,
         rows=rows,
-        text_columns=len(header),
-        title=title,
-        facts=list(signatures),
+        text_columns=len(header) - len(forms),
+        notes=notes,
+        signatures={score.metric: score.signature for score in all_scores},
     )
 
 
-def finding_table(diagnoses: Sequence[Diagnosis], labels: Sequence[str]) -> Table:
-    """Return counts of each mistake, like `3 of 20 (15.0%)`, with a column for each system."""
-    counts_of_systems = [diagnosis.counts() for diagnosis in diagnoses]
+def short_form(normalization: str) -> str:
+    """Return a short name of the form of a text in which it is scored."""
+    if normalization == RAW:
+        return RAW
+    return "ZWNJ as space" if "ZWNJ as space" in normalization else "normalized"
+
+
+def mistake_table(systems: Mapping[str, ScoredSet]) -> Table:
+    """Return the counts of each mistake, like `3 of 20 (15.0%)`, with a column for each system."""
     rows = []
     for name in CHECKS:
-        if not any(name in counts for counts in counts_of_systems):
-            continue
-        # A system without scores of its model has no count of some mistakes.
         cells = []
-        for diagnosis, counts in zip(diagnoses, counts_of_systems, strict=True):
-            possible = diagnosis.possible.get(name, 0)
-            cells.append(f"{counts[name]:,} of {possible:,} ({counts[name] / possible:.1%})" if possible else NO_VALUE)
+        for scored in systems.values():
+            possible = scored.mistakes.possible[name]
+            count = scored.mistakes.count(name)
+            cells.append(f"{count:,} of {possible:,} ({count / possible:.1%})" if possible else _NO_VALUE)
         rows.append([shown_name(name), *cells])
-    return Table(header=["finding", *labels], rows=rows, title=diagnoses[0].test_set)
+    return Table(
+        title=f"{_name_of_set(systems)}: sentences with mistakes",
+        header=["mistake", *_columns(systems, "sentences")],
+        rows=rows,
+        notes=[f"{shown_name(name)}: {check.meaning}" for name, check in CHECKS.items()],
+    )
 
 
 def shown_name(name: str) -> str:
@@ -94,92 +122,171 @@ def shown_name(name: str) -> str:
     return name.replace("_", " ")
 
 
-def part_table(
-    diagnoses: Sequence[Diagnosis], labels: Sequence[str], metrics: Sequence[MetricName] = PART_METRICS
-) -> Table:
-    """Return the scores of the parts of a test set, a column for each metric and system."""
-    # 1. Find the parts of each system; they may differ, since the training texts of systems have different rare words.
-    parts_of_systems: list[dict[tuple[str, str], Part]] = []
-    sentence_counts: dict[tuple[str, str], int] = {}
-    for diagnosis in diagnoses:
-        parts = {}
-        for part in diagnosis.parts:
-            parts[part.kind, part.name] = part
-            sentence_counts.setdefault((part.kind, part.name), part.sentences)
-        parts_of_systems.append(parts)
-
-    # 2. Make a row for each part: for each metric the score of every system.
+def source_table(systems: Mapping[str, ScoredSet]) -> Table:
+    """Return BLEU and chrF of each source of the corpus, a column for each metric and system."""
+    first = next(iter(systems.values()))
     rows = []
-    for key, sentences in sentence_counts.items():
-        cells = []
-        for metric in metrics:
-            for parts in parts_of_systems:
-                cells.append(show_value(metric, parts[key].scores[metric]) if key in parts else NO_VALUE)
-        rows.append([*key, f"{sentences:,}", *cells])
-
-    # 3. Name the columns.
+    for source, scores in first.scores_by_source.items():
+        row = [source, f"{first.text.origins.count(source):,}"]
+        for metric in scores:
+            row += [show_value(metric, scored.scores_by_source[source][metric]) for scored in systems.values()]
+        rows.append(row)
     columns = []
-    for metric in metrics:
-        columns += [f"{metric} {label}".strip() for label in labels]
-    return Table(header=["by", "part", "sentences", *columns], rows=rows, text_columns=2, title=diagnoses[0].test_set)
-
-
-def robustness_table(sets: Sequence[ScoredSet], labels: Sequence[str]) -> Table:
-    """Return the chrF loss of each system under each noise, below the score of the original text."""
-    rows = []
-    for scored, label in zip(sets, labels, strict=True):
-        if not scored.typed:
-            continue
-        # First the original text, then each noise.
-        for score in scored.scores:
-            if score.metric == "chrf" and score.normalization == RAW:
-                rows.append([label, "original", score.shown, "", ""])
-        for typed in scored.typed:
-            low, high = typed.loss_interval
-            loss = f"{typed.loss:.2f} ({low:.2f}–{high:.2f})"
-            rows.append([label, typed.way.replace("-", " "), typed.score.shown, loss, f"{typed.changed:,}"])
-    header = ["system", "noise", "chrF", "loss", "changed"]
-    return Table(header=header, rows=rows, text_columns=2, title=sets[0].test_set)
-
-
-def significance_table(comparison: SystemComparison) -> Table:
-    """Return the results of all significance tests of a comparison."""
-    rows = []
-    for test in comparison.tests:
-        metric = f"{test.metric} (lower is better)" if test.metric in LOWER_IS_BETTER else test.metric
-        for result in test.systems:
-            label = excerpt(result.system, MAX_LABEL)
-            cells = [show_value(test.metric, result.score), shown_interval(test, result)]
-            cells += [shown_difference(result), shown_p_value(result)]
-            rows.append([test.normalization, metric, METHODS[test.method], label, *cells])
-    sentence_count = count_sentences(comparison.sentences, comparison.left_out)
+    for heading in ("BLEU", "chrF"):
+        columns += [f"{heading} {name}".strip() for name in _columns(systems, "")]
     return Table(
-        header=["text", "metric", "test", "system", "score", "mean ± half 95% CI", "difference", "p"],
-        rows=rows,
-        text_columns=4,
-        title=f"{comparison.test_set}, {sentence_count}, against {comparison.systems[0]}",
-        facts=[(f"{test.metric}, {METHODS[test.method]}", test.signature) for test in comparison.tests],
+        title=f"{_name_of_set(systems)}: raw text by source", header=["source", "sentences", *columns], rows=rows
     )
 
 
-def shown_interval(test: PairedTest, result: SystemResult) -> str:
-    """Return the mean score of the resamples, and half the width of their 95% interval."""
-    if result.mean is None or result.half_interval is None:
-        return NO_VALUE
-    return f"{show_value(test.metric, result.mean)} ± {show_value(test.metric, result.half_interval)}"
+def noise_table(systems: Mapping[str, ScoredSet]) -> Table:
+    """Return the chrF loss of each system under each noise, below the score of the original text."""
+    rows = []
+    for name, scored in systems.items():
+        if not scored.noise:
+            continue
+        label = excerpt(name, _MAX_LABEL)
+        for score in scored.scores:
+            if score.metric == "chrf" and score.normalization == RAW:
+                rows.append([label, "none", score.shown, "", "", ""])
+        for noisy in scored.noise:
+            numbers = [noisy.score.shown, f"{noisy.loss:.2f}", f"{noisy.p_value:.4f}", f"{noisy.changed:,}"]
+            rows.append([label, noisy.way.replace("-", " "), *numbers])
+    return Table(
+        title=f"{_name_of_set(systems)} with noisy input",
+        header=["system", "noise", "chrF", "loss", "p", "changed"],
+        rows=rows,
+        text_columns=2,
+        notes=["changed: sentences that the model reads differently"],
+    )
 
 
-def shown_difference(result: SystemResult) -> str:
-    """Return the difference from the baseline, which has none itself."""
-    return NO_VALUE if result.p_value is None else f"{result.difference:+.2f}"
+def significance_tables(comparison: SystemComparison) -> list[Table]:
+    """Return a table for each text form, with a row for each metric and system."""
+    # The two tests of a metric on a text have one row for each system.
+    tests_of_texts: dict[str, dict[MetricName, list[PairedTest]]] = {}
+    for test in comparison.tests:
+        tests_of_texts.setdefault(test.normalization, {}).setdefault(test.metric, []).append(test)
+    text = comparison.baseline.text
+    sentence_count = count_sentences(len(text.sources), text.left_out)
+    baseline = excerpt(next(iter(comparison.sets)), _MAX_LABEL)
+    tables = []
+    for normalization, tests_of_metrics in tests_of_texts.items():
+        rows = []
+        signatures: dict[str, str] = {}
+        for metric, tests in tests_of_metrics.items():
+            for number, system in enumerate(comparison.sets):
+                rows.append([metric, excerpt(system, _MAX_LABEL), *_test_cells(tests, number)])
+            signatures.update((f"{metric}, {METHODS[test.method]}", test.signature) for test in tests)
+        notes = [
+            "mean ± half CI: of the bootstrap resamples, with their 95% interval",
+            f"p (bs): {METHODS['bootstrap']}; p (ar): {METHODS['randomisation']}",
+        ]
+        if LOWER_IS_BETTER & tests_of_metrics.keys():
+            notes.append(f"lower is better: {', '.join(LOWER_IS_BETTER)}")
+        table = Table(
+            title=f"{text.name}: {sentence_count}; differences and p-values against {baseline}; text: {normalization}",
+            header=["metric", "system", "score", "mean ± half CI", "difference", "p (bs)", "p (ar)"],
+            rows=rows,
+            text_columns=2,
+            notes=notes,
+            signatures=signatures,
+        )
+        tables.append(table)
+    return tables
 
 
-def shown_p_value(result: SystemResult) -> str:
-    """Return the p-value of the difference from the baseline, which has none itself."""
-    return NO_VALUE if result.p_value is None else f"{result.p_value:.4f}"
+def _test_cells(tests: Sequence[PairedTest], system: int) -> list[str]:
+    """Return score, mean, difference and the p-value of each method, of one system in the tests of one metric."""
+    metric = tests[0].metric
+    mean = _NO_VALUE
+    p_values = dict.fromkeys(METHODS, _NO_VALUE)
+    for test in tests:
+        result = test.systems[system]
+        if result.p_value is not None:  # the baseline has none
+            p_values[test.method] = f"{result.p_value:.4f}"
+        if result.mean is not None and result.half_interval is not None:
+            mean = f"{show_value(metric, result.mean)} ± {show_value(metric, result.half_interval)}"
+    # Score and difference are the same in both tests.
+    result = tests[0].systems[system]
+    difference = _NO_VALUE if result.p_value is None else f"{result.difference:+.2f}"
+    return [show_value(metric, result.score), mean, difference, *p_values.values()]
 
 
 def count_sentences(sentences: int, left_out: Sequence[int]) -> str:
     """Return the number of scored sentences, with a note on the lines, from 1, that are not scored."""
     note = left_out_note(sentences, left_out)
     return f"{sentences:,} sentences" + (f", {note}" if note else "")
+
+
+def _name_of_set(systems: Mapping[str, ScoredSet]) -> str:
+    text: HeldOutSet = next(iter(systems.values())).text
+    return text.name
+
+
+def _columns(systems: Mapping[str, ScoredSet], single: str) -> list[str]:
+    """Return a heading for each system; `single` is that of a single one."""
+    return [excerpt(name, _MAX_LABEL) for name in systems] if len(systems) > 1 else [single]
+
+
+# --- their forms ---
+
+
+def format_tables(tables: Iterable[Table], form: Form = "text") -> list[str]:
+    """Return the tables that have rows as lines, and below them, once, what their columns mean and their signatures."""
+    shown_tables = [table for table in tables if table.rows]
+    lines: list[str] = []
+    notes: dict[str, None] = {}
+    signatures: dict[str, None] = {}
+    for table in shown_tables:
+        lines += [*_format_table(table, form), ""]
+        notes.update(dict.fromkeys(table.notes))
+        for name, signature in table.signatures.items():
+            signatures[f"signature of {name}: {signature}"] = None
+    return [*lines, *(_format_note(note, form) for note in (*notes, *signatures))]
+
+
+def _format_table(table: Table, form: Form) -> list[str]:
+    """Return the title and the table as lines."""
+    title = excerpt(table.title, _MAX_TITLE)
+    match form:
+        case "text":
+            shown = text_table(table.header, table.rows, text_columns=table.text_columns)
+            return [title, *shown.split("\n")]
+        case "csv":
+            return [_csv_line(row) for row in ([title], table.header, *table.rows)]
+        case "markdown":
+            header = [escape_markdown(cell) for cell in table.header]
+            rows = []
+            for row in table.rows:
+                rows.append([escape_markdown(cell) for cell in row])
+            return [f"**{escape_markdown(title)}**", "", *markdown_table(header, rows).split("\n")]
+        case "latex":
+            numbers = len(table.header) - table.text_columns
+            shown = tabulate(
+                table.rows,
+                table.header,
+                tablefmt="latex_booktabs",
+                disable_numparse=True,
+                colalign=[*["left"] * table.text_columns, *["right"] * numbers],
+            )
+            return [_format_note(title, form), *shown.split("\n")]
+
+
+def _format_note(note: str, form: Form) -> str:
+    """Return a note as a line; in LaTeX it is a comment."""
+    match form:
+        case "text":
+            return note
+        case "csv":
+            return _csv_line([note])
+        case "markdown":
+            return f"- {escape_markdown(note)}"
+        case "latex":
+            return f"% {note}"
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="").writerow(cells)
+    return stream.getvalue()

@@ -18,7 +18,7 @@ from translator.export.model_card import model_card
 from translator.inference.ctranslate2_writer import write_ctranslate2
 from translator.inference.exported import CARD_FILE, ExportIndex, is_export, read_index, write_index
 from translator.inference.run_subword import load_subword
-from translator.run.files import new_folder, storage_errors, write_text
+from translator.run.files import new_folder, write_text
 from translator.run.folder import MARK, RunFolder
 
 QUANTIZATIONS: Final = {

@@ -8,8 +8,8 @@ from translator.config.loading import config_of
 from translator.config.writing import settings
 from translator.errors import ConfigError, InputError
 from translator.recipes.recipe_text import Choice, put_settings, recipe_text
-from translator.run.folder import RunFolder
 from translator.run.files import write_text
+from translator.run.folder import RunFolder
 
 
 def derived_folder(output: str, parent: RunFolder) -> Path:

@@ -8,8 +8,7 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from translator.errors import InputError
-from translator.run.files import hold_folder
-from translator.run.files import write_json
+from translator.run.files import hold_folder, write_json
 
 RECORD_FILE: Final = "made-from.json"
 _RECORD: Final = TypeAdapter(dict[str, str])

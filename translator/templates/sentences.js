@@ -4,8 +4,8 @@
   const list = document.getElementById("rows");
   const rows = [...list.children];
   const place = new Map(rows.map((row, number) => [row, number]));
-  const controls = ["text", "test", "finding", "order"].map((id) => document.getElementById(id));
-  const [text, test, finding, order] = controls;
+  const controls = ["text", "test", "mistake", "order"].map((id) => document.getElementById(id));
+  const [text, test, mistake, order] = controls;
   const shown = document.getElementById("shown");
   // Variants of letters, half-spaces and vowel marks make no difference to a search.
   const fold = (s) => s.toLowerCase().replace(/[ىي]/g, "ی").replace(/ك/g, "ک").replace(/[\u200c\u064b-\u065f\u0670\u0640]/g, "");
@@ -20,7 +20,7 @@
     for (const row of rows) {
       row.hidden = !(
         (!test.value || row.dataset.test === test.value) &&
-        (!finding.value || row.dataset.findings.split("|").includes(finding.value)) &&
+        (!mistake.value || row.dataset.mistakes.split("|").includes(mistake.value)) &&
         (!pattern || content(row).includes(pattern))
       );
       count += !row.hidden;

@@ -14,7 +14,7 @@ from translator.corpus.held_out import write_held_out
 from translator.data import DataHandler
 from translator.data.preparation_report import preparation_report, warn_of_few_pairs
 from translator.evaluation import Score, TranslatedPair, evaluate_run, saved_scores, search_label
-from translator.evaluation.test_sets import sides_of_test_split
+from translator.evaluation.test_sets import own_texts
 from translator.run.files import hold_folder
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER, log_to_file
@@ -166,7 +166,7 @@ def _evaluate(
     search = search_label(config.search.model_copy(update={"split_sentences": False}))  # evaluation keeps lines whole
     scores = [score for score in saved_scores(run) if score.checkpoint == checkpoint and score.search == search]
     # Scores on other texts alone do not show how good the run is.
-    test_sets = sides_of_test_split(run).keys()
+    test_sets = own_texts(run, "test").keys()
     if scores and test_sets <= {score.test_set for score in scores}:
         return scores, []
     LOGGER.info("training is over: %s; evaluating the best checkpoint", reason)

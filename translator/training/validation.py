@@ -126,6 +126,6 @@ def _scores(pairs: Sequence[TranslatedPair]) -> dict[str, float]:
     if not pairs:
         return {}
     hypotheses = [pair.hypothesis for pair in pairs]
-    references = [pair.reference for pair in pairs]
+    references = [(pair.reference,) for pair in pairs]
     scores = compute_scores(hypotheses, references, metrics=("bleu", "chrf"))
     return {score.metric: score.score for score in scores}

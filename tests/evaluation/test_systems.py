@@ -1,6 +1,5 @@
-"""Systems are found by run folder, by file of saved sentences, or as plain text."""
+"""Systems are found by run folder, or as text files."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,16 +9,24 @@ from tests.support.translated_sets import evaluated_run, translated
 from translator.config.corpus_section import ENGLISH, PERSIAN
 from translator.errors import InputError, RunError, TranslatorError
 from translator.evaluation.compare import compare_systems
-from translator.evaluation.results import ScoredSet, write_scored_set
-from translator.evaluation.system_files import languages_of, read_systems
+from translator.evaluation.results import ScoredSet
+from translator.evaluation.systems import languages_of, read_systems
 from translator.evaluation.terminal_report import format_comparison
 
 REFERENCES = ["در باز است.", "او می‌خواند.", "هوا سرد است."]
 SOURCES = ["The door is open.", "He reads.", "It is cold."]
 
 
-def saved_set(hypotheses: list[str], test_set: str = "held", **names: str) -> ScoredSet:
-    return translated(hypotheses, REFERENCES, SOURCES, test_set=test_set, **names)
+def saved_set(
+    hypotheses: list[str],
+    test_set: str = "held",
+    system: str = "first",
+    checkpoint: str = "step-000009",
+    search: str = "beam-5",
+) -> ScoredSet:
+    return translated(
+        hypotheses, REFERENCES, SOURCES, test_set=test_set, system=system, checkpoint=checkpoint, search=search
+    )
 
 
 def write(path: Path, lines: list[str]) -> str:
@@ -53,18 +60,18 @@ def test_a_renamed_run_is_read_under_its_new_name(runs: tuple[str, str]) -> None
     assert second.system == "new"
 
 
-@pytest.mark.parametrize("choice", [{"checkpoint": "step-000005"}, {"checkpoint": "5"}, {"search": "greedy"}])
-def test_an_older_evaluation_is_chosen_by_checkpoint_or_search(runs: tuple[str, str], choice: dict[str, str]) -> None:
-    ((first, again),) = read_systems([runs[0], runs[0]], **choice)
+@pytest.mark.parametrize("checkpoint", ["step-000005", "5"])
+def test_an_older_evaluation_is_chosen_by_its_checkpoint(runs: tuple[str, str], checkpoint: str) -> None:
+    ((first, again),) = read_systems([runs[0], runs[0]], checkpoint=checkpoint)
     assert first.hypotheses == again.hypotheses == ("کهنه",) * 3
 
 
 def test_all_test_sets_that_the_systems_share_are_read(runs: tuple[str, str]) -> None:
-    assert [sets[0].test_set for sets in read_systems([runs[0], runs[0]])] == ["held", "other"]
+    assert [sets[0].text.name for sets in read_systems([runs[0], runs[0]])] == ["held", "other"]
 
 
 def test_only_the_named_test_sets_are_read(runs: tuple[str, str]) -> None:
-    assert [sets[0].test_set for sets in read_systems([runs[0], runs[0]], test_sets=["other"])] == ["other"]
+    assert [sets[0].text.name for sets in read_systems([runs[0], runs[0]], test_sets=["other"])] == ["other"]
 
 
 def test_a_test_set_that_a_system_lacks_is_refused(runs: tuple[str, str]) -> None:
@@ -73,23 +80,25 @@ def test_a_test_set_that_a_system_lacks_is_refused(runs: tuple[str, str]) -> Non
 
 
 def test_two_searches_of_one_run_are_read_from_their_files(runs: tuple[str, str]) -> None:
-    files = sorted(Path(runs[0], "evaluation").glob("held.*.sentences.jsonl"))
+    files = sorted(Path(runs[0], "evaluation", "held").glob("step-*.txt"))
     ((first, second),) = read_systems([str(file) for file in files])
-    assert {first.search, second.search} == {"greedy", "beam-5"}
+    assert (first.hypotheses, second.hypotheses) == (("کهنه",) * 3, ("نو",) * 3)
+    assert first.text.name == "held"
+    assert first.text.references == tuple((text,) for text in REFERENCES)
 
 
 def test_a_run_without_an_evaluation_is_refused_with_the_command_that_makes_it(
     tmp_path: Path, runs: tuple[str, str]
 ) -> None:
     bare = evaluated_run(tmp_path / "bare")
-    with pytest.raises(RunError, match=f"no translated sentences; make them: translator evaluate --run {bare}$"):
+    with pytest.raises(RunError, match=f"no translated test sets; make them: translator evaluate --run {bare}$"):
         read_systems([runs[0], str(bare)])
 
 
-def test_a_missing_checkpoint_or_search_is_refused_with_what_the_run_has(runs: tuple[str, str]) -> None:
-    message = f"of step-000007 greedy; it has: held.step-000009.beam-5, .* --run {runs[0]} --checkpoint step-000007$"
+def test_a_missing_checkpoint_is_refused_with_the_command_that_makes_it(runs: tuple[str, str]) -> None:
+    message = f"no translated test sets of step-000007; make them: .* --run {runs[0]} --checkpoint step-000007$"
     with pytest.raises(RunError, match=message):
-        read_systems(runs, checkpoint="step-000007", search="greedy")
+        read_systems(runs, checkpoint="step-000007")
 
 
 class TextFiles(NamedTuple):
@@ -115,14 +124,14 @@ def test_a_text_file_is_a_system_with_its_name(files: TextFiles) -> None:
     ((partial, perfect),) = read_systems(
         [files.partial, files.perfect], source=files.source, references=[files.reference]
     )
-    assert (partial.system, perfect.system, partial.test_set) == ("partial.txt", "perfect.txt", "news")
+    assert (partial.system, perfect.system, partial.text.name) == ("partial.txt", "perfect.txt", "news")
     assert partial.hypotheses == ("یک", "", "سه")
 
 
 def test_a_sentence_has_those_references_that_are_not_blank(files: TextFiles) -> None:
     references = [files.reference, files.partial]
     ((partial, _),) = read_systems([files.partial, files.perfect], source=files.source, references=references)
-    assert partial.references == ((REFERENCES[0], "یک"), (REFERENCES[1],), (REFERENCES[2], "سه"))
+    assert partial.text.references == ((REFERENCES[0], "یک"), (REFERENCES[1],), (REFERENCES[2], "سه"))
 
 
 def test_a_byte_order_mark_and_windows_line_ends_are_no_text(files: TextFiles) -> None:
@@ -145,26 +154,25 @@ def incomplete_sets(tmp_path: Path) -> list[ScoredSet]:
 def test_lines_without_a_reference_are_left_out_of_every_text_file(incomplete_sets: list[ScoredSet]) -> None:
     for scored in incomplete_sets:
         assert scored.hypotheses == ("یک", "سه")
-        assert scored.left_out == (2,)
+        assert scored.text.left_out == (2,)
 
 
-def test_lines_left_out_of_saved_sentences_are_left_out_of_a_text_file(
-    tmp_path: Path, incomplete_sets: list[ScoredSet]
-) -> None:
-    saved = write_scored_set(tmp_path, replace(incomplete_sets[0], checkpoint="step-000001", search="greedy"))
-    ((_, text),) = read_systems([str(saved), str(tmp_path / "all.txt")])
+def test_lines_left_out_of_a_run_are_left_out_of_a_text_file(tmp_path: Path) -> None:
+    run = evaluated_run(tmp_path / "run", translated(["یک", "سه"], left_out=(2,)))
+    all_lines = write(tmp_path / "all.txt", ["یک", "دو", "سه"])
+    ((_, text),) = read_systems([str(run), all_lines])
     assert text.hypotheses == ("یک", "سه")
 
 
 def test_a_comparison_names_the_lines_left_out(incomplete_sets: list[ScoredSet]) -> None:
-    comparison = compare_systems(incomplete_sets, metrics=("chrf",), samples=10, trials=0)
+    comparison = compare_systems(incomplete_sets, metrics=("chrf",))
     assert format_comparison(comparison)[0].startswith("news: 2 sentences, 1 of 3 left out (line 2); ")
 
 
 def test_a_text_file_can_be_compared_with_a_run(tmp_path: Path, runs: tuple[str, str]) -> None:
     text_file = write(tmp_path / "a.txt", ["یک", "دو", "سه"])
     ((run, text),) = read_systems([runs[1], text_file])
-    assert text.sources == run.sources
+    assert text.text == run.text
     assert text.hypotheses == ("یک", "دو", "سه")
 
 

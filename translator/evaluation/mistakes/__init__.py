@@ -1,1 +1,0 @@
-"""Mistakes in translations that can be counted automatically, each with a check that finds it in one sentence."""
