@@ -24,6 +24,7 @@ from translator.evaluation.results import (
     saved_scores,
     saved_sets,
 )
+from translator.run.files import hold_folder, write_json
 from translator.run.folder import RunFolder
 
 LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=12)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from translator.cli.arguments import advice_on_stray, repeat_set
 from translator.cli.verbs import parser
 from translator.errors import Interrupted, TranslatorError
+from translator.run.files import path_errors
 from translator.run.logging import log_to_console, print_error
 from translator.run.memory import check_address_space
 from translator.run.signals import stop_on_signals

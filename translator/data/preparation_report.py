@@ -15,6 +15,7 @@ from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.split import SPLITS, Split
 from translator.data.handler import DataHandler, LengthReport
 from translator.data.mixture import MixtureRow
+from translator.run.files import write_json, write_text
 from translator.run.logging import LOGGER
 from translator.run.pages import render_page
 from translator.run.text import text_table

@@ -165,7 +165,8 @@ def _measure(name: MetricName, hypotheses: Sequence[str], references: References
     if resamples:
         # sacreBLEU's own interval of a score fails where its draws give numbers of two types; that of a test does not.
         signature, (result,) = resample([("", hypotheses)], metric, references, "bs", resamples)
-        interval = interval_around(name, result)
+        assert result.mean is not None and result.ci is not None
+        interval = interval_around(name, result.mean, result.ci)
         value = result.score
     else:
         value = metric.corpus_score(hypotheses, references).score
@@ -204,11 +205,10 @@ def resample(
     return str(signature), [cell for cell in column if isinstance(cell, Result)]
 
 
-def interval_around(metric: MetricName, result: Result) -> Interval:
+def interval_around(metric: MetricName, mean: float, half_interval: float) -> Interval:
     """Return the interval around the mean of the resamples, cut off at the smallest and largest value of the metric."""
-    assert result.mean is not None and result.ci is not None
     largest = np.inf if metric in LOWER_IS_BETTER else _LARGEST
-    low, high = np.clip([result.mean - result.ci, result.mean + result.ci], 0.0, largest).tolist()
+    low, high = np.clip([mean - half_interval, mean + half_interval], 0.0, largest).tolist()
     return low, high
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, Final
 
-from translator.evaluation.metrics import Score
+from translator.evaluation.metrics import Score, interval_around
 from translator.evaluation.results import NoiseScore, ScoredSet
 from translator.evaluation.significance import paired_test
 from translator.evaluation.text_variants import RAW
@@ -69,7 +69,7 @@ def measure_robustness(plain: ScoredSet, translator: Translator, translate: Tran
         # 2. Compare all translations with the original ones.
         test = paired_test({"plain": plain.hypotheses, way: hypotheses}, text.references, metric="chrf")
         noisy = test.systems[1]
-        assert noisy.p_value is not None and noisy.interval is not None
+        assert noisy.p_value is not None and noisy.mean is not None and noisy.half_interval is not None
         score = Score(
             test_set=f"{text.name}.{way}",
             metric="chrf",
@@ -80,7 +80,7 @@ def measure_robustness(plain: ScoredSet, translator: Translator, translate: Tran
             checkpoint=plain.label.checkpoint,
             sentences=len(sources),
             left_out=text.left_out,
-            interval=noisy.interval,
+            interval=interval_around("chrf", noisy.mean, noisy.half_interval),
         )
         result = NoiseScore(
             way=way,

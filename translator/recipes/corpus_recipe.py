@@ -13,6 +13,7 @@ from translator.config.paths import absolute_path
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.reading import read_pairs
 from translator.recipes.recipe_text import Choice, put_settings, recipe_text, recipe_values
+from translator.run.files import write_text
 from translator.run.logging import progress_bar
 from translator.run.workers import processes_for
 from translator.subword import VocabularySizeError, prepare_subword

@@ -130,8 +130,14 @@ def _begin(setup: Callable[[], Callable[[Any], Any]], niceness: int) -> None:
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     parent = multiprocessing.parent_process()
     assert parent is not None
-    threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
+    threading.Thread(target=_end_after, args=(parent,), daemon=True).start()
     _setups.append(setup)
+
+
+def _end_after(parent: Any) -> None:
+    """End this process when `parent` has ended."""
+    parent.join()
+    os._exit(1)
 
 
 def _work(item: Any) -> Any:
