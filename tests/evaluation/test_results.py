@@ -1,7 +1,9 @@
 """The files of an evaluation folder are read back as they were written; a damaged file gives one message."""
 
 import dataclasses
+import fcntl
 import json
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
@@ -24,7 +26,7 @@ from translator.evaluation.results import (
     saved_scores,
     saved_sets,
 )
-from translator.run.files import hold_folder, write_json
+from translator.run.files import write_json
 from translator.run.folder import RunFolder
 
 LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=12)
@@ -161,11 +163,17 @@ def test_new_scores_replace_those_of_the_same_setting(tmp_path: Path) -> None:
 
 
 def test_scores_of_the_own_test_sets_come_before_newer_ones_of_other_texts(tmp_path: Path) -> None:
-    add_scores(tmp_path, [BEAM, CHRF], {"mizan"})
-    add_scores(tmp_path, [FLORES], {"mizan"})
+    add_scores(tmp_path, [BEAM, CHRF], ["mizan"])
+    add_scores(tmp_path, [FLORES], ["mizan"])
     newer = dataclasses.replace(FLORES, checkpoint="step-000009")
-    add_scores(tmp_path, [newer], {"mizan"})
+    add_scores(tmp_path, [newer], ["mizan"])
     assert read_scores(tmp_path) == [BEAM, CHRF, newer, FLORES]
+
+
+def test_scores_of_the_own_test_sets_have_their_order(tmp_path: Path) -> None:
+    for score in (BEAM, FLORES):
+        add_scores(tmp_path, [score], ["mizan", "flores"])
+    assert read_scores(tmp_path) == [BEAM, FLORES]
 
 
 def test_saved_scores_are_those_that_were_added(tmp_path: Path) -> None:
@@ -194,10 +202,12 @@ def test_a_damaged_scores_file_is_named_and_left_unchanged(tmp_path: Path, conte
 def test_a_second_writer_waits_for_the_first(tmp_path: Path) -> None:
     """Without the lock, one writer could overwrite scores that the other has just written."""
     flores = dataclasses.replace(FIRST, test_set="flores")
+    handle = os.open(tmp_path, os.O_RDONLY)
     with ThreadPoolExecutor() as pool:
-        with hold_folder(tmp_path):
-            scores = pool.submit(add_scores, tmp_path, [flores])
-            assert not wait((scores,), timeout=0.2).done
-            write_json((tmp_path / "scores.json"), [FIRST.to_json()])
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        scores = pool.submit(add_scores, tmp_path, [flores])
+        assert not wait((scores,), timeout=0.2).done
+        write_json((tmp_path / "scores.json"), [FIRST.to_json()])
+        os.close(handle)
         scores.result()
     assert read_scores(tmp_path) == [flores, FIRST]

@@ -154,8 +154,8 @@ def _compare_sentences(baseline: ScoredSet, scored: ScoredSet, name: str) -> Sen
 
 def check_same_test_set(systems: Mapping[str, ScoredSet]) -> None:
     """Raise InputError with the first difference, if the sentences or references of two systems differ."""
-    (baseline_name, baseline), *others = systems.items()
-    for name, scored in others:
+    (baseline_name, baseline), *compared_systems = systems.items()
+    for name, scored in compared_systems:
         problem = _first_difference(baseline, scored)
         if problem is not None:
             names = f"`{excerpt(baseline_name, _MAX_QUOTED)}` and `{excerpt(name, _MAX_QUOTED)}`"

@@ -159,7 +159,7 @@ def evaluate_systems(
         sets = results.setdefault((system.folder, label), [])
         for text in texts:
             scored = _translate_and_score(text, translator, label, config, metrics)
-            save_set(system.folder, scored, own_texts(system.runs[0], "test"))
+            save_set(system.folder, scored, list(own_texts(system.runs[0], "test")))
             sets.append(scored)
 
     # 3. Compare the other systems with the first, on each test set.
@@ -204,12 +204,12 @@ def _refuse_other_directions(systems: Sequence[System], config: Config) -> None:
 def _check_results(system: System, texts: Sequence[HeldOutSet]) -> None:
     """Raise RunError or InputError if the results of a system cannot be added to those in its folder."""
     read_scores(system.folder)  # report a damaged file before the translation
-    own: Mapping[str, HeldOutSet] = {}
+    texts_of_run: Mapping[str, HeldOutSet] = {}
     # A separate folder has no results on the run's own text that could be mistaken.
     if system.results is None:
-        own = own_texts(system.runs[0], "validation") | own_texts(system.runs[0], "test")
+        texts_of_run = own_texts(system.runs[0], "validation") | own_texts(system.runs[0], "test")
     for text in texts:
-        refuse_other_text(text, own, system.folder)
+        refuse_other_text(text, texts_of_run, system.folder)
 
 
 def _check_outputs(systems: Sequence[System], page: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""report.html: a page with the tables of an evaluation, every sentence, and the runs behind them."""
+"""report.html: a page with the tables of an evaluation, every sentence, and the runs that translated them."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

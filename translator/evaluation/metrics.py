@@ -192,7 +192,7 @@ def resample(
 
     Args:
         systems: name and N hypotheses of each.
-        metric: of the scores.
+        metric: sacreBLEU's, see `scorer`.
         references: one or more for each of the N sentences.
         kind: `bs` for bootstrap resampling, `ar` for approximate randomisation.
         draws: resamples or trials.

@@ -9,8 +9,11 @@
 Line N of each text is sentence N; a reference that a sentence lacks is a blank line.
 """
 
+import contextlib
+import fcntl
+import os
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import zip_longest
@@ -24,13 +27,12 @@ from translator.corpus.held_out import HeldOutSet
 from translator.errors import RunError
 from translator.evaluation.metrics import Label, Score, corpus_score
 from translator.evaluation.mistakes import Mistakes, find_mistakes
-from translator.run.files import hold_folder, storage_errors, write_json, write_text
+from translator.run.files import storage_errors, write_json, write_text
 from translator.run.folder import RunFolder
 from translator.run.records import STRICT, RecordError, WholeNumber, read_record
 
 SOURCE_FILE: Final = "source.txt"
 _SCORES: Final = TypeAdapter(list[Score])
-_LOCK_SECONDS: Final = 30  # an update of scores.json takes milliseconds
 _SOURCE_METRICS: Final[tuple[MetricName, ...]] = ("bleu", "chrf")
 
 
@@ -146,13 +148,13 @@ class _Details:
 _DETAILS: Final = TypeAdapter(_Details)
 
 
-def save_set(folder: Path, scored: ScoredSet, own_names: Collection[str] = ()) -> None:
+def save_set(folder: Path, scored: ScoredSet, own_names: Sequence[str] = ()) -> None:
     """Save a translated test set in an evaluation folder, and its scores in scores.json.
 
     Args:
         folder: without another text of that name, see `has_other_text`.
         scored: what to save; translations with the same label are replaced.
-        own_names: names of the run's own test sets, whose scores come first.
+        own_names: the run's own test sets, whose scores come first, in this order.
     """
     text = scored.text
     set_folder = folder / text.name
@@ -186,7 +188,7 @@ def saved_sets(folder: Path, system: str) -> list[ScoredSet]:
     Scores whose translations are gone are left out.
 
     Args:
-        folder: of the evaluation.
+        folder: evaluation folder of a run.
         system: name of the run.
 
     Raises RunError: a file is damaged.
@@ -267,24 +269,36 @@ def read_scores(folder: Path) -> list[Score]:
         raise RunError(error.about(path, "delete it and evaluate again")) from error
 
 
-def add_scores(
-    folder: Path, scores: Sequence[Score], own_names: Collection[str] = (), forget: str | None = None
-) -> None:
+def add_scores(folder: Path, scores: Sequence[Score], own_names: Sequence[str] = (), forget: str | None = None) -> None:
     """Add `scores` to scores.json in `folder`, the newest first, replacing older ones of the same setting.
 
-    Scores of the run's own test sets, `own_names`, come before those of other texts; all older scores of the test set
-    `forget` go.
+    Scores of the run's own test sets come before those of other texts, in the order of `own_names`; all older scores of
+    the test set `forget` go.
 
-    Raises RunError: the file is damaged (it stays unchanged), or another process holds the folder.
+    Raises RunError: the file is damaged; it stays unchanged.
     """
     replaced_settings = {score.setting for score in scores}
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     # Two evaluations of a run may end at the same time, and neither may lose the scores of the other.
-    with hold_folder(folder, "evaluate another run", _LOCK_SECONDS):
+    with _turn(folder):
         merged = list(scores)
         for score in read_scores(folder):
             if score.test_set != forget and score.setting not in replaced_settings:
                 merged.append(score)
-        merged.sort(key=lambda score: score.test_set not in own_names)  # stable
+        ranks = {name: rank for rank, name in enumerate(own_names)}
+        merged.sort(key=lambda score: ranks.get(score.test_set, len(ranks)))  # stable
         write_json(folder / "scores.json", [score.to_json() for score in merged])
+
+
+@contextlib.contextmanager
+def _turn(folder: Path) -> Iterator[None]:
+    """Wait until no other process is in this block, by a lock on the folder itself, which leaves no file."""
+    with storage_errors(folder):
+        handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

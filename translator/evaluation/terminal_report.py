@@ -46,7 +46,7 @@ def format_evaluation(
     Args:
         systems_of_sets: each test set as every system translated it, by the name of the system.
         comparisons: one for each test set, if there are several systems.
-        form: of the tables.
+        form: text, or one for papers.
     """
     tables: list[Table] = []
     for systems in systems_of_sets:

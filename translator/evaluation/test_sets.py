@@ -91,15 +91,15 @@ def own_texts(run: RunFolder, split: HeldOutSplit) -> dict[str, HeldOutSet]:
     return {text.name: text for text in read_held_out_folder(run.held_out_folder, split)}
 
 
-def refuse_other_text(text: HeldOutSet, own: Mapping[str, HeldOutSet], folder: Path) -> None:
+def refuse_other_text(text: HeldOutSet, texts_of_run: Mapping[str, HeldOutSet], folder: Path) -> None:
     """Raise InputError if another text has the name of `text`: a name stands for one text in an evaluation folder.
 
     Args:
         text: the test set to evaluate.
-        own: the texts of the run, which have their names before they are evaluated.
-        folder: of the evaluation.
+        texts_of_run: those that the run was split into, which have their names before they are evaluated.
+        folder: evaluation folder of the run.
     """
-    named = own.get(text.name)
+    named = texts_of_run.get(text.name)
     if named is not None and (named.sources, named.references) != (text.sources, text.references):
         raise InputError(
             f"the run of {folder} has another text called `{text.name}`; give this one another name: "
