@@ -82,15 +82,6 @@ def test_a_name_stands_for_one_text(tmp_path: Path, other: ScoredSet) -> None:
     assert not has_other_text(tmp_path, one("ت").text)
 
 
-def test_scores_of_a_text_whose_folder_is_gone_are_forgotten(tmp_path: Path) -> None:
-    add_scores(tmp_path, [dataclasses.replace(FLORES, checkpoint="step-000009"), FIRST])
-    save_set(tmp_path, one("ت"))
-    assert [(score.test_set, score.checkpoint) for score in read_scores(tmp_path)] == [
-        *[("flores", "step-000001")] * 2,
-        ("mizan", "step-000005"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("file", "damage"),
     [

@@ -52,21 +52,20 @@ TABLE = Table(
     header=["metric", "raw"],
     rows=[["bleu & co", "1,5"], ["a|b", "2"]],
     notes=["50%"],
-    signatures={"bleu": "nrefs:1"},
 )
 
 
 @pytest.mark.parametrize(
     ("form", "lines"),
     [
-        ("text", ["a_set | x", "metric     raw", "bleu & co  1,5", "50%", "signature of bleu: nrefs:1"]),
+        ("text", ["a_set | x", "metric     raw", "bleu & co  1,5", "50%"]),
         ("markdown", ["| a&#124;b      | 2     |", "- 50%"]),
         ("latex", ["% a_set | x", r"\begin{tabular}{lr}", r" bleu \& co &   1,5 \\", "% 50%"]),
         ("csv", ["a_set | x", "metric,raw", 'bleu & co,"1,5"', "a|b,2", "50%"]),
     ],
 )
 def test_a_table_has_the_same_cells_in_every_form(form: Form, lines: list[str]) -> None:
-    shown = format_tables([TABLE, TABLE._replace(rows=[])], form)
+    shown = format_tables([TABLE], form)
     assert [line for line in lines if line not in shown] == []
 
 
@@ -98,9 +97,9 @@ def test_a_comparison_has_the_signatures_of_its_tests(comparison_lines: list[str
 
 
 def test_a_comparison_shows_wins_and_the_sentences_that_differ_most(comparison_lines: list[str]) -> None:
-    place = comparison_lines.index("b against a by sentence (chrF, raw): 2 better, 1 worse, 1 alike")
-    shown = comparison_lines[place + 2 : place + 8]
-    assert shown[0] == "sentences for which b is better by most:"
+    assert "b against a by sentence (chrF, raw): 2 better, 1 worse, 1 alike" in comparison_lines
+    place = comparison_lines.index("sentences for which b is better than a by most:")
+    shown = comparison_lines[place : place + 6]
     assert shown[2:6] == [
         "    source     He reads.",
         "    reference  او می‌خواند.",

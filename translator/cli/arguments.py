@@ -206,6 +206,7 @@ RUN: Final = option("--run FOLDER", _NEWEST, type=place)
 _RUNS: Final = f"{_NEWEST}; repeat it for an ensemble or to evaluate several systems"
 RUNS: Final = option("--run FOLDER", _RUNS, dest="runs", action="append", type=place, default=[])
 CHECKPOINT: Final = option("--checkpoint", "best (default), last, averaged, or a step number", default="best")
+TEXT_FORMS: Final = ("raw", "normalized", "folded")  # in the order of `text_variants`
 FORMAT: Final = option(
     "--format", "form of the tables (default: text)", choices=("text", "markdown", "latex", "csv"), default="text"
 )

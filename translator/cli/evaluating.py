@@ -1,72 +1,38 @@
-"""The verb evaluate."""
+"""The verbs evaluate and compare."""
 
 import argparse
+import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Any
 
-from translator.cli.arguments import (
-    FORMAT,
-    RUNS,
-    SEARCH,
-    chosen_runs,
-    load_model,
-    option,
-    place,
-    say,
-    search_flags,
-    verb,
-)
+from translator.cli.arguments import TEXT_FORMS, chosen_runs, load_model, say, search_flags
+from translator.config import NormalizationConfig
 from translator.errors import InputError
+from translator.evaluation import Evaluation, Score, System, evaluate_systems
+from translator.evaluation.compare import compare_systems
+from translator.evaluation.systems import languages_of, read_systems
+from translator.evaluation.tables import format_tables
+from translator.evaluation.terminal_report import format_comparison, format_differences, format_samples
+from translator.evaluation.text_variants import text_variants
+from translator.inference.exported import is_export
+from translator.inference.translator import Translator
+from translator.run.folder import RunFolder
+from translator.run.logging import LOGGER
+from translator.run.output_paths import refuse_input_as_output, write_output
 from translator.run.signals import StopRequest
-
-if TYPE_CHECKING:
-    from translator.evaluation import Evaluation, Score, System
-    from translator.evaluation.tables import Form
-    from translator.inference.translator import Translator
-    from translator.run.folder import RunFolder
-
-_TEST_SETS: Final = (
-    "test set that replaces the run's own: a zip, TSV, CSV, JSON Lines, Parquet or TMX, a folder of these, or "
-    "files as ENGLISH:PERSIAN[:PERSIAN...], each Persian file a reference; repeat it for several sets"
-)
-_CHECKPOINTS: Final = "best (default), last, averaged, or a step number; repeat it to evaluate several"
+from translator.training.monitoring.event_file import show_test_scores
 
 
-@verb(
-    "evaluate",
-    "translate test sets with one or several runs, then score the translations and count mistakes",
-    RUNS,
-    option("--ensemble", "combine the runs into one system", action="store_true"),
-    option("--checkpoint NAME", _CHECKPOINTS, dest="checkpoints", action="append"),
-    option("--test-set [NAME=]PATH", _TEST_SETS, dest="test_sets", action="append", type=place, default=[]),
-    option("--split", "split of the run's own text to evaluate (default: test)", choices=("test", "validation")),
-    option("--robustness", "also score each test set with noisy input, such as typos", action="store_true"),
-    *SEARCH,
-    FORMAT,
-    option("--no-report", "do not write report.html", action="store_true"),
-    option("--output FOLDER", "folder for report.html (default: the evaluation folder of the first run)", type=place),
-    examples=(
-        "translator evaluate --run runs/sample --search beam --beam 5",
-        "translator evaluate --run runs/a --run runs/b --test-set mine=test.en:test.fa",
-    ),
-)
-def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
+def evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
+    """Translate and score test sets with one or several systems, and print the tables."""
     overrides = search_flags(options)
     if options.robustness:
         overrides.append("evaluation.robustness=true")
-    # Refuse what contradicts itself before anything is loaded.
-    if options.test_sets and options.split is not None:
-        raise InputError("--split selects the run's own text, and --test-set another text; leave out one of them")
-    if options.output is not None and options.no_report:
-        raise InputError("--output and --no-report contradict each other; leave out one of them")
-    from translator.evaluation import evaluate_systems
-    from translator.run.folder import RunFolder
-
     runs = [RunFolder(folder) for folder in chosen_runs(list(dict.fromkeys(options.runs)))]
-    _check_runs(runs, options)
+    _refuse_contradictions(options, runs)
 
-    def load(system: "System", overrides: Sequence[str]) -> "Translator":
+    def load(system: System, overrides: Sequence[str]) -> Translator:
         folders = [run.path for run in system.runs]
         return load_model(folders, options.engine, system.checkpoint, options.device, overrides)
 
@@ -81,13 +47,26 @@ def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
     )
     if not options.ensemble:  # the scores of an ensemble do not belong to one run
         _show_in_tensorboard(evaluation, runs, options)
-    _print_evaluation(evaluation, options.format)
+
+    # As text, also show what differs between the systems, samples, and what was written. Another program reads the
+    # other forms.
+    say(*format_tables(evaluation.tables, options.format))
+    if options.format != "text":
+        return
+    for comparison in evaluation.comparisons:
+        say(*format_differences(comparison))
+    say(*(f"not computed: {line}" for line in evaluation.missing))
+    say(*format_samples(evaluation.samples), "", *(f"Written to {folder}" for folder in evaluation.folders))
+    if evaluation.report is not None:
+        say(f"For a browser: {evaluation.report}")
 
 
-def _check_runs(runs: "Sequence[RunFolder]", options: argparse.Namespace) -> None:
-    """Raise InputError if the runs cannot be evaluated as the arguments say."""
-    from translator.inference.exported import is_export
-
+def _refuse_contradictions(options: argparse.Namespace, runs: Sequence[RunFolder]) -> None:
+    """Raise InputError if the options contradict each other, or if the runs cannot be evaluated so."""
+    if options.test_sets and options.split is not None:
+        raise InputError("--split selects the run's own text, and --test-set another text; leave out one of them")
+    if options.output is not None and options.no_report:
+        raise InputError("--output and --no-report contradict each other; leave out one of them")
     first = runs[0].path
     if is_export(first) and not options.test_sets:
         raise InputError(f"{first} is an export and has no test set; give one: --test-set ENGLISH:PERSIAN")
@@ -95,10 +74,8 @@ def _check_runs(runs: "Sequence[RunFolder]", options: argparse.Namespace) -> Non
         raise InputError("--ensemble needs at least two runs: --run FOLDER --run FOLDER")
 
 
-def _systems(runs: "Sequence[RunFolder]", options: argparse.Namespace) -> "list[System]":
+def _systems(runs: Sequence[RunFolder], options: argparse.Namespace) -> list[System]:
     """Return the systems to evaluate: each run, or all as one ensemble, with each checkpoint."""
-    from translator.evaluation import System
-
     groups = [tuple(runs)] if options.ensemble else [(run,) for run in runs]
     checkpoints = list(dict.fromkeys(options.checkpoints or ["best"]))
     systems = []
@@ -107,10 +84,8 @@ def _systems(runs: "Sequence[RunFolder]", options: argparse.Namespace) -> "list[
     return systems
 
 
-def _show_in_tensorboard(evaluation: "Evaluation", runs: "Sequence[RunFolder]", options: argparse.Namespace) -> None:
+def _show_in_tensorboard(evaluation: Evaluation, runs: Sequence[RunFolder], options: argparse.Namespace) -> None:
     """Write the scores of each run to its TensorBoard; runs that share a name cannot be told apart and get none."""
-    from translator.training.monitoring.event_file import show_test_scores
-
     is_own_text = not options.test_sets and options.split != "validation"
     names = [run.path.name for run in runs]
     for run in runs:
@@ -124,16 +99,33 @@ def _show_in_tensorboard(evaluation: "Evaluation", runs: "Sequence[RunFolder]", 
         show_test_scores(run.tensorboard_folder, scores, has_own_set=is_own_text and run == runs[0])
 
 
-def _print_evaluation(evaluation: "Evaluation", form: "Form") -> None:
-    """Print the tables; as text, also what differs between the systems, samples, and what was written."""
-    from translator.evaluation.terminal_report import format_differences, format_evaluation, format_samples
-
-    say(*format_evaluation(evaluation.systems_of_sets, evaluation.comparisons, form))
-    if form != "text":  # another program reads the tables
-        return
-    for comparison in evaluation.comparisons:
-        say(*format_differences(comparison))
-    say(*(f"not computed: {line}" for line in evaluation.missing))
-    say(*format_samples(evaluation.samples), "", *(f"Written to {folder}" for folder in evaluation.folders))
-    if evaluation.report is not None:
-        say(f"For a browser: {evaluation.report}")
+def compare(options: argparse.Namespace, stop: StopRequest) -> None:
+    """Compare evaluated runs, or text files of translations, on each test set that they share."""
+    if options.json is not None:
+        inputs = [*options.systems, *options.reference, *filter(None, [options.source])]
+        refuse_input_as_output(inputs, options.json)
+    systems = read_systems(
+        options.systems,
+        source=options.source,
+        references=options.reference,
+        test_sets=options.test_set,
+        checkpoint=options.checkpoint,
+    )
+    # Each test set is compared on its own: scores of different texts cannot be added.
+    results: list[dict[str, Any]] = []
+    for sets in systems:
+        languages = languages_of(text for texts in sets[0].text.references for text in texts)
+        variants = dict(zip(TEXT_FORMS, text_variants(NormalizationConfig(), languages), strict=True))
+        comparison = compare_systems(
+            sets,
+            metrics=options.metrics,
+            variants=[variants[name] for name in dict.fromkeys(options.text)],
+            description=f"comparing on {sets[0].text.name}",
+        )
+        if results:
+            say("")
+        say(*format_comparison(comparison, options.format))
+        results.append(comparison.to_json())
+    if options.json is not None:
+        write_output(options.json, json.dumps(results, ensure_ascii=False, indent=2) + "\n")
+        LOGGER.info("written: %s", options.json)

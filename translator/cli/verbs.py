@@ -8,14 +8,16 @@ import argparse
 from typing import Final
 
 from translator import __version__
-from translator.cli import comparing, evaluating, plotting
+from translator.cli import plotting
 from translator.cli.arguments import (
     CHECKPOINT,
+    FORMAT,
     PARENT_RUN,
     RUN,
     RUNS,
     SEARCH,
     SET,
+    TEXT_FORMS,
     Verb,
     VerbFormatter,
     VerbParser,
@@ -98,6 +100,90 @@ _TRAINING: Final = (
         ),
         examples=("translator tensorboard experiments --port 6007",),
         run="translator.cli.small_verbs:tensorboard",
+    ),
+)
+_TEST_SETS: Final = (
+    "test set that replaces the run's own: a zip, TSV, CSV, JSON Lines, Parquet or TMX, a folder of these, or "
+    "files as ENGLISH:PERSIAN[:PERSIAN...], each Persian file a reference; repeat it for several sets"
+)
+_METRICS: Final = ("bleu", "bleu_intl", "chrf", "chrf++", "ter")
+_VARIANTS: Final = "raw (default), normalized (by the rules for Persian), or folded (half-spaces also become spaces)"
+_EVALUATION: Final = (
+    Verb(
+        "evaluate",
+        "translate test sets with one or several runs, then score the translations and count mistakes",
+        options=(
+            RUNS,
+            option("--ensemble", "combine the runs into one system", action="store_true"),
+            option(
+                "--checkpoint NAME",
+                "best (default), last, averaged, or a step number; repeat it to evaluate several",
+                dest="checkpoints",
+                action="append",
+            ),
+            option("--test-set [NAME=]PATH", _TEST_SETS, dest="test_sets", action="append", type=place, default=[]),
+            option(
+                "--split", "split of the run's own text to evaluate (default: test)", choices=("test", "validation")
+            ),
+            option("--robustness", "also score each test set with noisy input, such as typos", action="store_true"),
+            *(*SEARCH, FORMAT),
+            option("--no-report", "do not write report.html", action="store_true"),
+            option(
+                "--output FOLDER",
+                "folder for report.html (default: the evaluation folder of the first run)",
+                type=place,
+            ),
+        ),
+        examples=(
+            "translator evaluate --run runs/sample --search beam --beam 5",
+            "translator evaluate --run runs/a --run runs/b --test-set mine=test.en:test.fa",
+        ),
+        run="translator.cli.evaluating:evaluate",
+    ),
+    Verb(
+        "compare",
+        "test whether one system is significantly better than another, and show sentences that differ",
+        options=(
+            option(
+                "systems SYSTEM",
+                "evaluated run folders, or text files of translations; the first is the baseline",
+                nargs="+",
+                type=place,
+            ),
+            option(
+                "--source FILE",
+                "source text, when systems are text files (default: source.txt beside them)",
+                type=place,
+            ),
+            option(
+                "--reference FILE",
+                "references, when systems are text files",
+                action="extend",
+                nargs="+",
+                type=place,
+                default=[],
+            ),
+            option(
+                "--test-set NAME",
+                "compare only on these test sets (default: all)",
+                action="extend",
+                nargs="+",
+                default=[],
+            ),
+            option("--checkpoint NAME", "checkpoint of the runs (default: the one evaluated last)"),
+            option(
+                "--metrics",
+                "default: all but bleu_intl",
+                nargs="+",
+                choices=_METRICS,
+                default=[metric for metric in _METRICS if metric != "bleu_intl"],
+            ),
+            option("--text", _VARIANTS, nargs="+", choices=TEXT_FORMS, default=["raw"]),
+            FORMAT,
+            option("--json FILE", "also write all results to FILE as JSON", type=place),
+        ),
+        examples=("translator compare runs/a runs/b",),
+        run="translator.cli.evaluating:compare",
     ),
 )
 _DERIVING: Final = (
@@ -303,7 +389,7 @@ _OTHERS: Final = (
 )
 VERBS: Final = (
     *_TRAINING,
-    *declared_verbs(evaluating, comparing),
+    *_EVALUATION,
     *_DERIVING,
     *_USING,
     *declared_verbs(plotting),

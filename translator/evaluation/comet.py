@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from translator.config import Config
 from translator.errors import InputError
-from translator.evaluation.metrics import SEED, Score, bounded_resamples, ratio_interval
+from translator.evaluation.metrics import SEED, Interval, Score, bounded_resamples
 from translator.evaluation.text_variants import RAW
 from translator.run.files import storage_errors, write_text
 from translator.run.folder import RunFolder
@@ -73,9 +75,16 @@ def comet_score(
         signature=f"model:{Path(model).stem}|program:{_PROGRAM}|bs:{resamples}|seed:{SEED}",
         normalization=RAW,
         sentences=sentences,
-        # The mean of the scores is the ratio of their sum to a count of ones.
-        interval=ratio_interval(sentence_scores, [1.0] * sentences, resamples),
+        interval=_interval(sentence_scores, resamples),
     )
+
+
+def _interval(sentence_scores: Sequence[float], resamples: int) -> Interval:
+    """Return the 95% interval of the mean over bootstrap resamples of the sentences (Koehn 2004)."""
+    generator = np.random.default_rng(SEED)
+    means = [generator.choice(sentence_scores, len(sentence_scores)).mean() for _ in range(resamples)]
+    low, high = np.quantile(means, (0.025, 0.975))
+    return float(low), float(high)
 
 
 class _Outcome(NamedTuple):

@@ -6,7 +6,7 @@ import random
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +22,7 @@ from translator.evaluation.metrics import Label, Score, compute_scores, spbleu_l
 from translator.evaluation.results import ScoredSet, distinct_names, read_scores, save_set, saved_sets
 from translator.evaluation.robustness import measure_robustness
 from translator.evaluation.search_labels import search_label
+from translator.evaluation.tables import Table, evaluation_tables
 from translator.evaluation.terminal_report import TranslatedPair
 from translator.evaluation.test_sets import chosen_test_sets, own_texts, refuse_other_text, warn_of_leaks
 from translator.evaluation.text_variants import text_variants
@@ -83,9 +84,12 @@ class Evaluation:
         return list(chain.from_iterable(scored.scores for scored in self.sets))
 
     @property
-    def systems_of_sets(self) -> list[dict[str, ScoredSet]]:
-        """Each test set as every system translated it, by the name of the system."""
-        return by_test_set(self.sets)
+    def tables(self) -> list[Table]:
+        """The tables of all test sets."""
+        tables: list[Table] = []
+        for systems, comparison in zip_longest(by_test_set(self.sets), self.comparisons):
+            tables += evaluation_tables(systems, comparison)
+        return tables
 
 
 def by_test_set(sets: Sequence[ScoredSet]) -> list[dict[str, ScoredSet]]:

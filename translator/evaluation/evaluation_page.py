@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from markupsafe import Markup
 
@@ -13,15 +13,7 @@ from translator.errors import CheckpointError
 from translator.evaluation.compare import SystemComparison
 from translator.evaluation.metrics import sentence_chrf
 from translator.evaluation.results import ScoredSet
-from translator.evaluation.tables import (
-    Table,
-    mistake_table,
-    noise_table,
-    score_tables,
-    shown_name,
-    significance_tables,
-    source_table,
-)
+from translator.evaluation.tables import evaluation_tables, shown_name
 from translator.evaluation.word_differences import mark_differences
 from translator.run.arabic_shaping import is_persian
 from translator.run.folder import RunFolder
@@ -32,16 +24,6 @@ _ENGLISH_ATTRIBUTES: Final = Markup('lang="en" dir="ltr"')
 _PERSIAN_ATTRIBUTES: Final = Markup('lang="fa" dir="rtl"')
 _CURVE_WIDTH: Final = 640
 _CURVE_HEIGHT: Final = 160
-
-
-class Section(NamedTuple):
-    """A section of the page with tables."""
-
-    identity: str  # in links
-    heading: str
-    introduction: str
-    tables: list[Table]
-    lines: list[str]  # below the tables
 
 
 def evaluation_page(
@@ -58,8 +40,14 @@ def evaluation_page(
         missing: metrics that were not computed, with the reason.
         runs: whose recipe, commit and loss are shown.
     """
-    sections = _sections(systems_of_sets, comparisons, missing)
-    links = [(section.identity, section.heading) for section in sections]
+    comparisons_of_sets = {comparison.test_set: comparison for comparison in comparisons}
+    sections = []
+    for number, systems in enumerate(systems_of_sets, start=1):
+        name = _first(systems).text.name
+        tables = evaluation_tables(systems, comparisons_of_sets.get(name))
+        notes = dict.fromkeys(chain.from_iterable(table.notes for table in tables))
+        sections.append({"identity": f"set-{number}", "heading": name, "tables": tables, "notes": notes})
+    links = [(section["identity"], section["heading"]) for section in sections]
     if runs:
         links.append(("runs", "Runs"))
     sentences: list[dict[str, Any]] = []
@@ -73,6 +61,7 @@ def evaluation_page(
         title=f"Evaluation of {', '.join(names)}",
         sections=[*links, ("sentences", "Sentences")],
         table_sections=sections,
+        missing=missing,
         runs=[_shown_run(run) for run in runs],
         curve_size=(_CURVE_WIDTH, _CURVE_HEIGHT),
         sentences=sentences,
@@ -88,48 +77,6 @@ def evaluation_page(
 def _first(systems: Mapping[str, ScoredSet]) -> ScoredSet:
     """Return the test set as the first system translated it; its sentences are those of all systems."""
     return next(iter(systems.values()))
-
-
-# --- the sections with tables ---
-
-
-def _sections(
-    systems_of_sets: Sequence[Mapping[str, ScoredSet]],
-    comparisons: Sequence[SystemComparison],
-    missing: Sequence[str],
-) -> list[Section]:
-    """Return the sections that have tables, with what the columns mean below the tables."""
-    scores = Section("scores", "Scores", "Two scores are comparable only if their signatures are equal.", [], [])
-    sources = Section("sources", "Sources", "On raw text. Scores of few sentences vary widely.", [], [])
-    noise = Section("robustness", "Noisy input", "The same sentences with noise, such as typos.", [], [])
-    significance = Section(
-        identity="comparisons",
-        heading="Comparisons",
-        introduction="A p-value is the probability that chance gives a difference at least as large; it does not "
-        "measure how much the systems differ.",
-        tables=[],
-        lines=[],
-    )
-    mistakes = Section("mistakes", "Mistakes", "Of the sentences in which a mistake could occur.", [], [])
-    for systems in systems_of_sets:
-        scores.tables.extend(score_tables({name: scored.scores for name, scored in systems.items()}))
-        sources.tables.append(source_table(systems))
-        noise.tables.append(noise_table(systems))
-        mistakes.tables.append(mistake_table(systems))
-    scores.lines.extend(f"not computed: {reason}" for reason in missing)
-    for comparison in comparisons:
-        significance.tables.extend(significance_tables(comparison))
-        for sentences in comparison.by_sentence:
-            counts = f"{sentences.wins:,} better, {sentences.ties:,} alike, {sentences.losses:,} worse"
-            significance.lines.append(f"{sentences.system} on {comparison.test_set}, by sentence (chrF): {counts}")
-
-    shown_sections = []
-    for section in (scores, sources, noise, significance, mistakes):
-        tables = [table for table in section.tables if table.rows]
-        lines = dict.fromkeys(chain(section.lines, *(table.notes for table in tables)))
-        if tables:
-            shown_sections.append(section._replace(tables=tables, lines=list(lines)))
-    return shown_sections
 
 
 # --- the runs ---

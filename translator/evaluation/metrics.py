@@ -29,13 +29,23 @@ RESAMPLES: Final = 1000  # bootstrap resamples of an interval
 SEED: Final = 12345  # sacreBLEU's, which its signatures name
 _MAX_DRAWN_SENTENCES: Final = 5_000_000  # in all resamples of a score; sacreBLEU needs up to 100 bytes for each
 _MIN_RESAMPLES: Final = 100
-_INTERVAL_QUANTILES: Final = (0.025, 0.975)  # of the resampled scores: bounds of the 95% interval
-_LARGEST: Final = 100.0  # value of BLEU and chrF; TER has no largest value
+_LARGEST: Final = 100.0  # value of BLEU and chrF; the others have no largest value
 _SPM: Final = "flores200"
+
+
+class _LengthRatio(BLEU):
+    """The tokens of the translations over those of the references: BLEU's counts; of several references the nearest."""
+
+    def _compute_score_from_stats(self, stats: list[int]) -> BLEUScore:
+        score = super()._compute_score_from_stats(stats)
+        score.score = score.ratio
+        return score
+
+
 # `force` only silences a warning about references with spaces before full stops.
 _METRICS: Final[Mapping[MetricName, Callable[[], Metric]]] = {
     "bleu": partial(BLEU, tokenize="13a", force=True),
-    "length_ratio": partial(BLEU, tokenize="13a", force=True),
+    "length_ratio": partial(_LengthRatio, tokenize="13a", force=True),
     "bleu_intl": partial(BLEU, tokenize="intl", force=True),
     "spbleu": partial(BLEU, tokenize=_SPM, force=True),
     "chrf": CHRF,
@@ -147,8 +157,7 @@ def compute_scores(
         if variant.label == RAW:
             variant_metrics = list(dict.fromkeys(["bleu", *metrics]))
         for metric in variant_metrics:
-            measure = _measure_length_ratio if metric == "length_ratio" else partial(_measure, metric)
-            score = measure(spelt_hypotheses, spelt_references, resamples)
+            score = _measure(metric, spelt_hypotheses, spelt_references, resamples)
             scores.append(replace(score, normalization=variant.label))
     return scores
 
@@ -207,61 +216,16 @@ def resample(
 
 def interval_around(metric: MetricName, mean: float, half_interval: float) -> Interval:
     """Return the interval around the mean of the resamples, cut off at the smallest and largest value of the metric."""
-    largest = np.inf if metric in LOWER_IS_BETTER else _LARGEST
+    largest = np.inf if metric in ("ter", "length_ratio") else _LARGEST
     low, high = np.clip([mean - half_interval, mean + half_interval], 0.0, largest).tolist()
     return low, high
-
-
-def _measure_length_ratio(hypotheses: Sequence[str], references: References, resamples: int) -> Score:
-    """Return the ratio of lengths, its bootstrap interval (None without resamples) and signature."""
-    metric = scorer("length_ratio")
-    # 1. The lengths of each sentence, in tokens of BLEU; of several references the nearest length counts.
-    lengths: list[float] = []
-    reference_lengths: list[float] = []
-    for hypothesis, *texts in zip(hypotheses, *references, strict=True):
-        sentence_score = metric.corpus_score([hypothesis], [[text] for text in texts])
-        assert isinstance(sentence_score, BLEUScore)
-        lengths.append(sentence_score.sys_len)
-        reference_lengths.append(sentence_score.ref_len)
-
-    # 2. The signature is that of the latest call; it has the number of references in the whole text.
-    metric.corpus_score(hypotheses, references)
-    reference_part, _, settings = str(metric.get_signature()).partition("|")
-    draws = f"bs:{resamples}|seed:{SEED}|" if resamples else ""
-    return Score(
-        metric="length_ratio",
-        score=sum(lengths) / sum(reference_lengths) if any(reference_lengths) else 0.0,
-        signature=f"{reference_part}|{draws}{settings}",
-        normalization=RAW,
-        sentences=len(hypotheses),
-        interval=ratio_interval(lengths, reference_lengths, resamples) if resamples else None,
-    )
-
-
-def ratio_interval(numerators: Sequence[float], denominators: Sequence[float], resamples: int) -> Interval:
-    """Return the 95% interval of sum(numerators) / sum(denominators) over bootstrap resamples of N sentences.
-
-    Args:
-        numerators, denominators: a value for each sentence.
-        resamples: how often N sentences are drawn, with replacement (Koehn 2004).
-    """
-    values = np.array([numerators, denominators], dtype=np.float64)  # (2, N)
-    generator = np.random.default_rng(SEED)
-    sentences = len(numerators)
-    ratios = []
-    for _ in range(resamples):
-        drawn_sentences = generator.integers(sentences, size=sentences)
-        numerator, denominator = values[:, drawn_sentences].sum(axis=1)
-        ratios.append(numerator / denominator if denominator else 0.0)
-    low, high = np.quantile(ratios, _INTERVAL_QUANTILES)
-    return float(low), float(high)
 
 
 # --- sacreBLEU ---
 
 
 def scorer(name: MetricName) -> Metric:
-    """Return sacreBLEU's metric; `length_ratio` is a part of BLEU."""
+    """Return the metric in the form of sacreBLEU."""
     return _METRICS[name]()
 
 

@@ -158,8 +158,7 @@ def save_set(folder: Path, scored: ScoredSet, own_names: Sequence[str] = ()) -> 
     """
     text = scored.text
     set_folder = folder / text.name
-    is_new = not (set_folder / SOURCE_FILE).is_file()
-    if is_new:
+    if not (set_folder / SOURCE_FILE).is_file():
         for name, content in _text_files(text).items():
             write_text(set_folder / name, content)
     translations, details_file = _label_files(set_folder, scored.label)
@@ -172,8 +171,7 @@ def save_set(folder: Path, scored: ScoredSet, own_names: Sequence[str] = ()) -> 
     )
     write_text(translations, _lines(scored.hypotheses))
     write_json(details_file, asdict(details))
-    # Scores of this name from before the folder of the set may be those of another text.
-    add_scores(folder, scored.all_scores, own_names, forget=text.name if is_new else None)
+    add_scores(folder, scored.all_scores, own_names)
 
 
 def _label_files(set_folder: Path, label: Label) -> tuple[Path, Path]:
@@ -269,11 +267,10 @@ def read_scores(folder: Path) -> list[Score]:
         raise RunError(error.about(path, "delete it and evaluate again")) from error
 
 
-def add_scores(folder: Path, scores: Sequence[Score], own_names: Sequence[str] = (), forget: str | None = None) -> None:
+def add_scores(folder: Path, scores: Sequence[Score], own_names: Sequence[str] = ()) -> None:
     """Add `scores` to scores.json in `folder`, the newest first, replacing older ones of the same setting.
 
-    Scores of the run's own test sets come before those of other texts, in the order of `own_names`; all older scores of
-    the test set `forget` go.
+    Scores of the run's own test sets come before those of other texts, in the order of `own_names`.
 
     Raises RunError: the file is damaged; it stays unchanged.
     """
@@ -284,7 +281,7 @@ def add_scores(folder: Path, scores: Sequence[Score], own_names: Sequence[str] =
     with _turn(folder):
         merged = list(scores)
         for score in read_scores(folder):
-            if score.test_set != forget and score.setting not in replaced_settings:
+            if score.setting not in replaced_settings:
                 merged.append(score)
         ranks = {name: rank for rank, name in enumerate(own_names)}
         merged.sort(key=lambda score: ranks.get(score.test_set, len(ranks)))  # stable

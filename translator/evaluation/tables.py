@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, groupby
 from typing import Final, Literal, NamedTuple
 
 from tabulate import tabulate
@@ -15,7 +15,7 @@ from translator.evaluation.markdown import escape_markdown, markdown_table
 from translator.evaluation.metrics import LOWER_IS_BETTER, Score, show_value
 from translator.evaluation.mistakes import CHECKS
 from translator.evaluation.results import ScoredSet
-from translator.evaluation.significance import METHODS, PairedTest
+from translator.evaluation.significance import METHODS, SystemResult
 from translator.evaluation.text_variants import RAW
 from translator.run.text import excerpt, text_table
 
@@ -23,6 +23,10 @@ Form = Literal["text", "markdown", "latex", "csv"]
 _MAX_LABEL: Final = 40  # characters of the name of a system
 _MAX_TITLE: Final = 300
 _NO_VALUE: Final = "–"
+_P_VALUES: Final = (
+    f"p (bs): {METHODS['bootstrap']}; p (ar): {METHODS['randomisation']}",
+    "p: probability that chance gives a difference at least as large; it does not say how much the systems differ",
+)
 
 
 class Table(NamedTuple):
@@ -32,45 +36,43 @@ class Table(NamedTuple):
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     text_columns: int = 1  # from the left; the others hold numbers
-    notes: Sequence[str] = ()  # what the columns mean
-    signatures: Mapping[str, str] = {}  # by the name of the score, which begins with its metric
+    notes: Sequence[str] = ()  # what the columns mean, and the signatures of the scores
 
 
 # --- the tables ---
 
 
-def score_tables(scores_of_systems: Mapping[str, Sequence[Score]]) -> list[Table]:
-    """Return a table for each test set, with a row for each metric and system, and a column for each text form.
+def evaluation_tables(systems: Mapping[str, ScoredSet], comparison: SystemComparison | None = None) -> list[Table]:
+    """Return the tables of one test set that have rows: scores, noisy input, significance, mistakes, and sources.
 
     Args:
-        scores_of_systems: the scores of each system by its name; the name of a single system is not shown.
+        systems: the test set as each system translated it, by the name of the system.
+        comparison: of these systems, if there are several.
     """
-    scores_of_sets: dict[str, dict[str, list[Score]]] = {}
-    for system, scores in scores_of_systems.items():
-        for score in scores:
-            scores_of_sets.setdefault(score.test_set, {}).setdefault(system, []).append(score)
-    return [_score_table(scores) for scores in scores_of_sets.values()]
+    tables = [score_table({name: scored.scores for name, scored in systems.items()}), noise_table(systems)]
+    if comparison is not None:
+        tables += significance_tables(comparison)
+    tables += [mistake_table(systems), source_table(systems)]
+    return [table for table in tables if table.rows]
 
 
-def _score_table(scores_of_systems: Mapping[str, Sequence[Score]]) -> Table:
-    """Return the scores of one test set, with the systems of each metric one below the other."""
-    # 1. Sort the scores into rows and columns.
+def score_table(scores_of_systems: Mapping[str, Sequence[Score]]) -> Table:
+    """Return the scores of one test set: a row for each metric and system, a column for each text form.
+
+    Args:
+        scores_of_systems: at least one score of each system by its name; the name of a single system is not shown.
+    """
+    # 1. Make the rows. A metric may lack a score on some texts: COMET has one on raw text only.
     all_scores = list(chain.from_iterable(scores_of_systems.values()))
-    cells: dict[tuple[MetricName, str], dict[str, str]] = {}  # by metric and system, then by text form
-    for metric in dict.fromkeys(score.metric for score in all_scores):
-        for system, scores in scores_of_systems.items():
-            for score in scores:
-                if score.metric == metric:
-                    cells.setdefault((metric, system), {})[short_form(score.normalization)] = score.shown
-
-    # 2. Make the rows. A metric may lack a score on some texts: COMET has one on raw text only.
     forms = {short_form(score.normalization): score.normalization for score in all_scores}
     rows = []
-    for (metric, system), scores_by_form in cells.items():
-        rows.append([metric, excerpt(system, _MAX_LABEL), *(scores_by_form.get(form, "") for form in forms)])
+    for metric in dict.fromkeys(score.metric for score in all_scores):
+        for system, scores in scores_of_systems.items():
+            shown = {short_form(score.normalization): score.shown for score in scores if score.metric == metric}
+            rows.append([metric, excerpt(system, _MAX_LABEL), *(shown.get(form, "") for form in forms)])
     header = ["metric", "system", *forms]
 
-    # 3. Name a single system in the title, several below the table.
+    # 2. Name a single system in the title, several below the table.
     first = all_scores[0]
     names = [first.test_set]
     notes = []
@@ -82,13 +84,13 @@ def _score_table(scores_of_systems: Mapping[str, Sequence[Score]]) -> Table:
     if first.interval is not None:
         notes.append("in brackets: 95% bootstrap interval")
     notes += [f"{form}: {normalization}" for form, normalization in forms.items() if form != normalization]
+    notes += dict.fromkeys(f"signature of {score.metric}: {score.signature}" for score in all_scores)
     return Table(
         title=", ".join([*filter(None, names), count_sentences(first.sentences, first.left_out)]),
         header=header,
         rows=rows,
         text_columns=len(header) - len(forms),
         notes=notes,
-        signatures={score.metric: score.signature for score in all_scores},
     )
 
 
@@ -163,54 +165,44 @@ def noise_table(systems: Mapping[str, ScoredSet]) -> Table:
 
 def significance_tables(comparison: SystemComparison) -> list[Table]:
     """Return a table for each text form, with a row for each metric and system."""
-    # The two tests of a metric on a text have one row for each system.
-    tests_of_texts: dict[str, dict[MetricName, list[PairedTest]]] = {}
-    for test in comparison.tests:
-        tests_of_texts.setdefault(test.normalization, {}).setdefault(test.metric, []).append(test)
     text = comparison.baseline.text
     sentence_count = count_sentences(len(text.sources), text.left_out)
     baseline = excerpt(next(iter(comparison.sets)), _MAX_LABEL)
+    counts = []
+    for compared in comparison.by_sentence:
+        numbers = f"{compared.wins:,} better, {compared.losses:,} worse, {compared.ties:,} alike"
+        counts.append(f"{excerpt(compared.system, _MAX_LABEL)} against {baseline} by sentence (chrF, raw): {numbers}")
     tables = []
-    for normalization, tests_of_metrics in tests_of_texts.items():
+    for normalization, tests in groupby(comparison.tests, key=lambda test: test.normalization):
         rows = []
-        signatures: dict[str, str] = {}
-        for metric, tests in tests_of_metrics.items():
-            for number, system in enumerate(comparison.sets):
-                rows.append([metric, excerpt(system, _MAX_LABEL), *_test_cells(tests, number)])
-            signatures.update((f"{metric}, {METHODS[test.method]}", test.signature) for test in tests)
-        notes = [
-            "mean ± half CI: of the bootstrap resamples, with their 95% interval",
-            f"p (bs): {METHODS['bootstrap']}; p (ar): {METHODS['randomisation']}",
-        ]
-        if LOWER_IS_BETTER & tests_of_metrics.keys():
-            notes.append(f"lower is better: {', '.join(LOWER_IS_BETTER)}")
+        notes = ["mean ± half CI: of the bootstrap resamples, with their 95% interval", *_P_VALUES]
+        for metric, tests_of_metric in groupby(tests, key=lambda test: test.metric):
+            bootstrap, randomisation = tests_of_metric  # in the order of `METHODS`
+            for resampled, exchanged in zip(bootstrap.systems, randomisation.systems, strict=True):
+                rows.append([metric, excerpt(resampled.system, _MAX_LABEL), *_test_cells(metric, resampled, exchanged)])
+            for test in (bootstrap, randomisation):
+                notes.append(f"signature of {metric}, {METHODS[test.method]}: {test.signature}")
+            if metric in LOWER_IS_BETTER:
+                notes.append(f"lower is better: {metric}")
         table = Table(
             title=f"{text.name}: {sentence_count}; differences and p-values against {baseline}; text: {normalization}",
             header=["metric", "system", "score", "mean ± half CI", "difference", "p (bs)", "p (ar)"],
             rows=rows,
             text_columns=2,
-            notes=notes,
-            signatures=signatures,
+            notes=[*notes, *counts],
         )
         tables.append(table)
     return tables
 
 
-def _test_cells(tests: Sequence[PairedTest], system: int) -> list[str]:
-    """Return score, mean, difference and the p-value of each method, of one system in the tests of one metric."""
-    metric = tests[0].metric
-    mean = _NO_VALUE
-    p_values = dict.fromkeys(METHODS, _NO_VALUE)
-    for test in tests:
-        result = test.systems[system]
-        if result.p_value is not None:  # the baseline has none
-            p_values[test.method] = f"{result.p_value:.4f}"
-        if result.mean is not None and result.half_interval is not None:
-            mean = f"{show_value(metric, result.mean)} ± {show_value(metric, result.half_interval)}"
-    # Score and difference are the same in both tests.
-    result = tests[0].systems[system]
-    difference = _NO_VALUE if result.p_value is None else f"{result.difference:+.2f}"
-    return [show_value(metric, result.score), mean, difference, *p_values.values()]
+def _test_cells(metric: MetricName, resampled: SystemResult, exchanged: SystemResult) -> list[str]:
+    """Return score, mean, difference and p-values of one system by both methods."""
+    assert resampled.mean is not None and resampled.half_interval is not None
+    mean = f"{show_value(metric, resampled.mean)} ± {show_value(metric, resampled.half_interval)}"
+    if resampled.p_value is None or exchanged.p_value is None:  # the baseline
+        return [show_value(metric, resampled.score), mean, _NO_VALUE, _NO_VALUE, _NO_VALUE]
+    p_values = [f"{resampled.p_value:.4f}", f"{exchanged.p_value:.4f}"]
+    return [show_value(metric, resampled.score), mean, f"{resampled.difference:+.2f}", *p_values]
 
 
 def count_sentences(sentences: int, left_out: Sequence[int]) -> str:
@@ -233,17 +225,13 @@ def _columns(systems: Mapping[str, ScoredSet], single: str) -> list[str]:
 
 
 def format_tables(tables: Iterable[Table], form: Form = "text") -> list[str]:
-    """Return the tables that have rows as lines, and below them, once, what their columns mean and their signatures."""
-    shown_tables = [table for table in tables if table.rows]
+    """Return the tables as lines, and below them, once, their notes."""
     lines: list[str] = []
     notes: dict[str, None] = {}
-    signatures: dict[str, None] = {}
-    for table in shown_tables:
+    for table in tables:
         lines += [*_format_table(table, form), ""]
         notes.update(dict.fromkeys(table.notes))
-        for name, signature in table.signatures.items():
-            signatures[f"signature of {name}: {signature}"] = None
-    return [*lines, *(_format_note(note, form) for note in (*notes, *signatures))]
+    return [*lines, *(_format_note(note, form) for note in notes)]
 
 
 def _format_table(table: Table, form: Form) -> list[str]:

@@ -1,18 +1,15 @@
 """The results of an evaluation as lines for a terminal."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from translator.evaluation.compare import Difference, SystemComparison
 from translator.evaluation.metrics import Score
-from translator.evaluation.results import ScoredSet
 from translator.evaluation.tables import (
     Form,
-    Table,
     format_tables,
     mistake_table,
-    noise_table,
-    score_tables,
+    score_table,
     significance_tables,
     source_table,
 )
@@ -35,46 +32,29 @@ def format_scores(scores: Sequence[Score]) -> list[str]:
 
     Scores are comparable only if their signatures are equal.
     """
-    return format_tables(score_tables({"": scores}))
-
-
-def format_evaluation(
-    systems_of_sets: Iterable[Mapping[str, ScoredSet]], comparisons: Iterable[SystemComparison], form: Form
-) -> list[str]:
-    """Return all tables of an evaluation: scores, noisy input, mistakes, sources, and significance tests.
-
-    Args:
-        systems_of_sets: each test set as every system translated it, by the name of the system.
-        comparisons: one for each test set, if there are several systems.
-        form: text, or one for papers.
-    """
-    tables: list[Table] = []
-    for systems in systems_of_sets:
-        tables += score_tables({name: scored.scores for name, scored in systems.items()})
-        tables += [noise_table(systems), mistake_table(systems), source_table(systems)]
-    for comparison in comparisons:
-        tables += significance_tables(comparison)
-    return format_tables(tables, form)
+    scores_of_sets: dict[str, list[Score]] = {}
+    for score in scores:
+        scores_of_sets.setdefault(score.test_set, []).append(score)
+    return format_tables(score_table({"": scores_of_set}) for scores_of_set in scores_of_sets.values())
 
 
 def format_comparison(comparison: SystemComparison, form: Form = "text") -> list[str]:
-    """Return tables of tests, mistakes and sources; as text, then wins, losses and the largest differences."""
-    tables = [*significance_tables(comparison), mistake_table(comparison.sets), source_table(comparison.sets)]
-    lines = format_tables(tables, form)
+    """Return tables of tests, mistakes and sources; as text, then the sentences with the largest differences."""
+    tables = [*significance_tables(comparison), mistake_table(comparison.sets)]
+    sources = source_table(comparison.sets)
+    lines = format_tables([*tables, sources] if sources.rows else tables, form)
     return lines if form != "text" else [*lines, *format_differences(comparison)]
 
 
 def format_differences(comparison: SystemComparison) -> list[str]:
-    """Return how many sentences of each system are better and worse than those of the baseline, and some of them."""
+    """Return the sentences for which a system is better or worse than the baseline by most."""
     baseline = excerpt(next(iter(comparison.sets)), _MAX_TEXT)
     lines: list[str] = []
     for sentences in comparison.by_sentence:
         system = excerpt(sentences.system, _MAX_TEXT)
-        counts = f"{sentences.wins:,} better, {sentences.losses:,} worse, {sentences.ties:,} alike"
-        lines += ["", f"{system} against {baseline} by sentence (chrF, raw): {counts}"]
         for direction, differences in (("better", sentences.better), ("worse", sentences.worse)):
             if differences:
-                lines += ["", f"sentences for which {system} is {direction} by most:"]
+                lines += ["", f"sentences for which {system} is {direction} than {baseline} by most:"]
             for difference in differences:
                 lines += _format_difference(difference, system, baseline)
     return lines

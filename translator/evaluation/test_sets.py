@@ -107,8 +107,8 @@ def refuse_other_text(text: HeldOutSet, texts_of_run: Mapping[str, HeldOutSet], 
         )
     if has_other_text(folder, text):
         raise InputError(
-            f"{folder / text.name} has results on another text called `{text.name}`; give this one another name "
-            "(--test-set NAME=PATH), or move that folder away"
+            f"{folder / text.name} has results on another text called `{text.name}`; give this one another name: "
+            "--test-set NAME=PATH"
         )
 
 
