@@ -1,7 +1,5 @@
 """Each check finds its mistake, and leaves correct text alone; counts add up on any text."""
 
-import json
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -72,10 +70,7 @@ def test_any_text_is_checked_and_the_counts_add_up(test_set: ScoredSet) -> None:
     assert mistakes.possible.keys() == CHECKS.keys()
     for name, possible in mistakes.possible.items():
         assert mistakes.count(name) <= possible <= len(test_set.hypotheses)
-    for name, values in json.loads(json.dumps(mistakes.to_json(), allow_nan=False)).items():
-        assert len(values["examples"]) == min(5, values["count"])
-        for example in values["examples"]:
-            assert mistakes.notes[example["sentence"] - 1][name] == example["note"]
+        assert mistakes.to_json()[name] == {"count": mistakes.count(name), "of": possible}
 
 
 @settings(deadline=None, max_examples=25)

@@ -59,7 +59,7 @@ TABLE = Table(
     ("form", "lines"),
     [
         ("text", ["a_set | x", "metric     raw", "bleu & co  1,5", "50%"]),
-        ("markdown", ["| a&#124;b      | 2     |", "- 50%"]),
+        ("markdown", ["| a&#124;b      |     2 |", "- 50%"]),
         ("latex", ["% a_set | x", r"\begin{tabular}{lr}", r" bleu \& co &   1,5 \\", "% 50%"]),
         ("csv", ["a_set | x", "metric,raw", 'bleu & co,"1,5"', "a|b,2", "50%"]),
     ],

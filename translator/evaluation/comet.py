@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -59,13 +59,13 @@ def comet_score(
     model = config.evaluation.comet_model
     assert model is not None, "the caller has asked comet_lacks"
     first_references = [texts[0] for texts in references]
-    outcome = _run_program(Path(model), {"source": sources, "hypothesis": hypotheses, "reference": first_references})
-    sentence_scores = outcome.sentence_scores
-    if outcome.exit_code or len(sentence_scores) != len(sources):
+    texts = {"source": sources, "hypothesis": hypotheses, "reference": first_references}
+    sentence_scores, last_output = _run_program(Path(model), texts)
+    if len(sentence_scores) != len(sources):
         raise InputError(
-            f"{_PROGRAM} did not score the translations with {model} (exit code {outcome.exit_code}). It runs without "
-            "network access, so the caches must have all files of the model; set evaluation.comet_model=null to skip "
-            f"COMET. Its last output: {outcome.last_output}"
+            f"{_PROGRAM} did not score the translations with {model}. It runs without network access, so the caches "
+            "must have all files of the model; set evaluation.comet_model=null to skip COMET. Its last output: "
+            f"{last_output}"
         )
     sentences = len(sentence_scores)
     resamples = bounded_resamples(sentences)
@@ -87,16 +87,10 @@ def _interval(sentence_scores: Sequence[float], resamples: int) -> Interval:
     return float(low), float(high)
 
 
-class _Outcome(NamedTuple):
-    """What the program did."""
+def _run_program(model: Path, texts: dict[str, Sequence[str]]) -> tuple[list[float], str]:
+    """Return the scores of the sentences by COMET's program, none if it fails, and the last lines of its errors.
 
-    exit_code: int
-    sentence_scores: list[float]  # empty if the program wrote none that can be read
-    last_output: str
-
-
-def _run_program(model: Path, texts: dict[str, Sequence[str]]) -> _Outcome:
-    """Run COMET's program on a CPU; it is a separate process without network access, and unpickles the checkpoint.
+    The program runs on a CPU, as a separate process without network access, and unpickles the checkpoint.
 
     Args:
         model: COMET's checkpoint.
@@ -123,4 +117,4 @@ def _run_program(model: Path, texts: dict[str, Sequence[str]]) -> _Outcome:
             (rows,) = json.loads(scores_file.read_text(encoding="utf-8")).values()
             sentence_scores = [float(row["COMET"]) for row in rows]
     last_output = "\n".join(done.stderr.strip().splitlines()[-_QUOTED_LINES:]) or "nothing"
-    return _Outcome(exit_code=done.returncode, sentence_scores=sentence_scores, last_output=last_output)
+    return [] if done.returncode else sentence_scores, last_output

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import random
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
@@ -217,14 +216,13 @@ def _check_results(system: System, texts: Sequence[HeldOutSet]) -> None:
 
 
 def _check_outputs(systems: Sequence[System], page: Path | None) -> None:
-    """Make the folders of the results; raise StorageError if one, or the report, cannot be written."""
+    """Make the folders of the results; raise StorageError if one cannot, or if report.html is a folder."""
     folders = [system.folder for system in systems]
     if page is not None:
         folders.append(page.parent)
     for folder in folders:
         with storage_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=folder).close()
     if page is not None:
         resolve_output(page)
 
@@ -288,8 +286,8 @@ def _translate_and_score(
         return scored
 
     # 3. Translate and score noisy input.
-    def translate_noisy(sources: Sequence[str], way: str) -> list[str]:
-        return [translation.text for translation in _translate(sources, translator, f"{text.name}.{way}")]
+    def translate_noisy(sources: Sequence[str]) -> list[str]:
+        return [translation.text for translation in _translate(sources, translator, f"{text.name} with noise")]
 
     return replace(scored, noise=tuple(measure_robustness(scored, translator, translate_noisy)))
 

@@ -12,7 +12,6 @@ import numpy as np
 import sacrebleu.utils
 from pydantic import with_config
 from sacrebleu.metrics.base import Metric
-from sacrebleu.metrics.base import Score as MetricScore
 from sacrebleu.metrics.bleu import BLEU, BLEUScore
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
@@ -235,12 +234,6 @@ def reference_sides(references: Sequence[tuple[str, ...]], spell: Callable[[str]
     for texts in zip_longest(*references):
         sides.append([None if text is None else spell(text) for text in texts])
     return sides
-
-
-def corpus_score(name: MetricName, hypotheses: Sequence[str], references: Sequence[tuple[str, ...]]) -> float:
-    """Return the score of N `hypotheses` against the references of each."""
-    result: MetricScore = scorer(name).corpus_score(hypotheses, reference_sides(references))
-    return float(result.score)
 
 
 def sentence_chrf(hypotheses: Sequence[str], references: Sequence[tuple[str, ...]]) -> list[float]:

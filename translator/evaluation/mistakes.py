@@ -13,7 +13,6 @@ from translator.search.loop_detection import looping_words, words_of
 from translator.subword.placeholders import is_number, things_to_copy
 
 _MAX_LISTED: Final = 200  # characters of a list of words in a note
-_EXAMPLES: Final = 5  # of each mistake, in a file
 _LATIN_WORD: Final = re.compile("[A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ]{2,}")
 
 
@@ -118,15 +117,8 @@ class Mistakes(NamedTuple):
         return sum(name in notes for notes in self.notes)
 
     def to_json(self) -> dict[str, Any]:
-        """Return counts and a few examples of each mistake as JSON values; sentences count from 1."""
-        values: dict[str, Any] = {}
-        for name, possible in self.possible.items():
-            examples: list[dict[str, Any]] = []
-            for number, notes in enumerate(self.notes, start=1):
-                if name in notes and len(examples) < _EXAMPLES:
-                    examples.append({"sentence": number, "note": notes[name]})
-            values[name] = {"count": self.count(name), "of": possible, "examples": examples}
-        return values
+        """Return for each mistake its count and the number of sentences that could have it, as JSON values."""
+        return {name: {"count": self.count(name), "of": possible} for name, possible in self.possible.items()}
 
 
 def find_mistakes(text: HeldOutSet, hypotheses: Sequence[str], cut_off_sentences: Iterable[int] | None) -> Mistakes:

@@ -25,7 +25,7 @@ from pydantic import TypeAdapter, with_config
 from translator.config import MetricName
 from translator.corpus.held_out import HeldOutSet
 from translator.errors import RunError
-from translator.evaluation.metrics import Label, Score, corpus_score
+from translator.evaluation.metrics import Label, Score, compute_scores
 from translator.evaluation.mistakes import Mistakes, find_mistakes
 from translator.run.files import storage_errors, write_json, write_text
 from translator.run.folder import RunFolder
@@ -83,7 +83,8 @@ class ScoredSet:
             rows = [row for row, origin_of_row in enumerate(self.text.origins) if origin_of_row == origin]
             hypotheses = [self.hypotheses[row] for row in rows]
             references = [self.text.references[row] for row in rows]
-            scores[origin] = {metric: corpus_score(metric, hypotheses, references) for metric in _SOURCE_METRICS}
+            scores_of_origin = compute_scores(hypotheses, references, metrics=_SOURCE_METRICS)
+            scores[origin] = {score.metric: score.score for score in scores_of_origin}
         return scores
 
 
@@ -205,24 +206,28 @@ def saved_sets(folder: Path, system: str) -> list[ScoredSet]:
 def _read_set(set_folder: Path, system: str, label: Label, scores: Sequence[Score]) -> ScoredSet:
     """Return the translations with a label; raise RunError if a file is damaged."""
     translations, details_file = _label_files(set_folder, label)
-    sources = read_lines(set_folder / SOURCE_FILE)
-    hypotheses = read_lines(translations)
-    sides: list[list[str]] = []
-    while (file := set_folder / _reference_file(len(sides) + 1)).is_file():
-        sides.append(read_lines(file))
-    advice = f"delete {set_folder} and evaluate again"
     try:
-        details = read_record(_DETAILS, details_file.read_bytes())
-    except RecordError as error:
-        raise RunError(error.about(details_file, advice)) from error
-    counts = {len(sources), len(hypotheses), len(details.origins) or len(sources), *map(len, sides)}
-    if not sides or counts != {scores[0].sentences}:
-        raise RunError(f"the files in {set_folder} have different numbers of lines; {advice}")
+        # 1. Read the files.
+        sources = _read_lines(set_folder / SOURCE_FILE)
+        hypotheses = _read_lines(translations)
+        sides: list[list[str]] = []
+        while (file := set_folder / _reference_file(len(sides) + 1)).is_file():
+            sides.append(_read_lines(file))
+        references = [(first, *filter(None, extra)) for first, *extra in zip(*sides, strict=True)]
+        with storage_errors(details_file, "read"):
+            details = read_record(_DETAILS, details_file.read_bytes())
+
+        # 2. They must have one line for each scored sentence.
+        origins = details.origins or (set_folder.name,) * len(sources)
+        if {len(sources), len(hypotheses), len(references), len(origins)} != {scores[0].sentences}:
+            raise ValueError("the numbers of lines differ")
+    except ValueError as error:  # also of a text that is not UTF-8, and of an invalid record
+        raise RunError(f"{set_folder} is damaged ({error}); delete it and evaluate again") from error
     text = HeldOutSet(
         name=set_folder.name,
         sources=tuple(sources),
-        references=tuple((texts[0], *filter(None, texts[1:])) for texts in zip(*sides, strict=True)),
-        origins=details.origins or (set_folder.name,) * len(sources),
+        references=tuple(references),
+        origins=origins,
         left_out=scores[0].left_out,
     )
     return ScoredSet(
@@ -236,14 +241,9 @@ def _read_set(set_folder: Path, system: str, label: Label, scores: Sequence[Scor
     )
 
 
-def read_lines(file: Path) -> list[str]:
-    """Return the lines of a file of an evaluation folder; raise RunError if it is not UTF-8."""
+def _read_lines(file: Path) -> list[str]:
     with storage_errors(file, "read"):
-        content = file.read_bytes()
-    try:
-        return content.decode("utf-8").removesuffix("\n").split("\n")
-    except UnicodeDecodeError as error:
-        raise RunError(f"{file} is damaged ({error}); evaluate again") from error
+        return file.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
 
 
 # --- scores.json ---

@@ -15,9 +15,6 @@ _QUOTE: Final = re.compile(r'"([^"]*)"')
 WAYS: Final = ("capitals", "title-case", "lower-case", "no-final-punctuation", "typos", "quotes-and-spaces")
 """Kinds of noise; the name follows the name of a test set."""
 
-Translate = Callable[[Sequence[str], str], Sequence[str]]
-"""Translates texts with the noise of that name."""
-
 
 def with_noise(text: str, way: str, random: Random) -> str:
     """Return `text` with one of the kinds of noise."""
@@ -45,7 +42,9 @@ def _typeset(text: str, random: Random) -> str:
     return re.sub(" ", lambda space: space[0] * random.choice((1, 1, 2)), text)
 
 
-def measure_robustness(plain: ScoredSet, translator: Translator, translate: Translate) -> list[NoiseScore]:
+def measure_robustness(
+    plain: ScoredSet, translator: Translator, translate: Callable[[Sequence[str]], Sequence[str]]
+) -> list[NoiseScore]:
     """Return the chrF of a test set under each noise of `WAYS`; all systems get the same typos.
 
     Args:
@@ -62,7 +61,7 @@ def measure_robustness(plain: ScoredSet, translator: Translator, translate: Tran
         noisy_input = _model_input(sources, translator)
         changed_numbers = [number for number in range(len(sources)) if noisy_input[number] != plain_input[number]]
         hypotheses = list(plain.hypotheses)
-        translations = translate([sources[number] for number in changed_numbers], way)
+        translations = translate([sources[number] for number in changed_numbers])
         for number, translation in zip(changed_numbers, translations, strict=True):
             hypotheses[number] = translation
 

@@ -11,7 +11,7 @@ from tabulate import tabulate
 from translator.config import MetricName
 from translator.corpus.held_out import HeldOutSet, left_out_note
 from translator.evaluation.compare import SystemComparison
-from translator.evaluation.markdown import escape_markdown, markdown_table
+from translator.evaluation.markdown import escape_markdown
 from translator.evaluation.metrics import LOWER_IS_BETTER, Score, show_value
 from translator.evaluation.mistakes import CHECKS
 from translator.evaluation.results import ScoredSet
@@ -180,8 +180,8 @@ def significance_tables(comparison: SystemComparison) -> list[Table]:
             bootstrap, randomisation = tests_of_metric  # in the order of `METHODS`
             for resampled, exchanged in zip(bootstrap.systems, randomisation.systems, strict=True):
                 rows.append([metric, excerpt(resampled.system, _MAX_LABEL), *_test_cells(metric, resampled, exchanged)])
-            for test in (bootstrap, randomisation):
-                notes.append(f"signature of {metric}, {METHODS[test.method]}: {test.signature}")
+            notes.append(f"signature of {metric}: {bootstrap.signature}")
+            notes.append(f"signature of {metric}, p (ar): {randomisation.signature}")
             if metric in LOWER_IS_BETTER:
                 notes.append(f"lower is better: {metric}")
         table = Table(
@@ -244,21 +244,17 @@ def _format_table(table: Table, form: Form) -> list[str]:
         case "csv":
             return [_csv_line(row) for row in ([title], table.header, *table.rows)]
         case "markdown":
-            header = [escape_markdown(cell) for cell in table.header]
-            rows = []
-            for row in table.rows:
-                rows.append([escape_markdown(cell) for cell in row])
-            return [f"**{escape_markdown(title)}**", "", *markdown_table(header, rows).split("\n")]
+            header, *rows = [[escape_markdown(cell) for cell in row] for row in (table.header, *table.rows)]
+            return [f"**{escape_markdown(title)}**", "", *_tabulate(header, rows, "pipe", table.text_columns)]
         case "latex":
-            numbers = len(table.header) - table.text_columns
-            shown = tabulate(
-                table.rows,
-                table.header,
-                tablefmt="latex_booktabs",
-                disable_numparse=True,
-                colalign=[*["left"] * table.text_columns, *["right"] * numbers],
-            )
-            return [_format_note(title, form), *shown.split("\n")]
+            lines = _tabulate(table.header, table.rows, "latex_booktabs", table.text_columns)
+            return [_format_note(title, form), *lines]
+
+
+def _tabulate(header: Sequence[str], rows: Sequence[Sequence[str]], style: str, text_columns: int) -> list[str]:
+    """Return a table in a style of tabulate as lines."""
+    alignments = ["left"] * text_columns + ["right"] * (len(header) - text_columns)
+    return tabulate(rows, header, tablefmt=style, disable_numparse=True, colalign=alignments).split("\n")
 
 
 def _format_note(note: str, form: Form) -> str:
