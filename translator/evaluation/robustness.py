@@ -67,7 +67,7 @@ def measure_robustness(
 
         # 2. Compare all translations with the original ones.
         test = paired_test({"plain": plain.hypotheses, way: hypotheses}, text.references, metric="chrf")
-        noisy = test.systems[1]
+        original, noisy = test.systems
         assert noisy.p_value is not None and noisy.mean is not None and noisy.half_interval is not None
         score = Score(
             test_set=f"{text.name}.{way}",
@@ -84,7 +84,7 @@ def measure_robustness(
         result = NoiseScore(
             way=way,
             score=score,
-            loss=-noisy.difference,
+            loss=original.score - noisy.score,
             p_value=noisy.p_value,
             changed=len(changed_numbers),
             sources=tuple(sources),
