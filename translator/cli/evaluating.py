@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from translator.cli.arguments import TEXT_FORMS, chosen_runs, load_model, say, search_flags
+from translator.cli.arguments import TEXT_FORMS, chosen_runs, say, search_flags
 from translator.config import NormalizationConfig
 from translator.errors import InputError
 from translator.evaluation import Evaluation, Score, System, evaluate_systems
@@ -16,12 +16,10 @@ from translator.evaluation.tables import format_tables
 from translator.evaluation.terminal_report import format_comparison, format_differences, format_samples
 from translator.evaluation.text_variants import text_variants
 from translator.inference.exported import is_export
-from translator.inference.translator import Translator
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
 from translator.run.output_paths import refuse_input_as_output, write_output
 from translator.run.signals import StopRequest
-from translator.training.monitoring.event_file import show_test_scores
 
 
 def evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
@@ -31,17 +29,13 @@ def evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
         overrides.append("evaluation.robustness=true")
     runs = [RunFolder(folder) for folder in chosen_runs(list(dict.fromkeys(options.runs)))]
     _refuse_contradictions(options, runs)
-
-    def load(system: System, overrides: Sequence[str]) -> Translator:
-        folders = [run.path for run in system.runs]
-        return load_model(folders, options.engine, system.checkpoint, options.device, overrides)
-
     evaluation = evaluate_systems(
         _systems(runs, options),
         test_sets=options.test_sets,
         split=options.split or "test",
         overrides=overrides,
-        load=load,
+        engine=options.engine,
+        device=options.device,
         report=not options.no_report,
         output=None if options.output is None else Path(options.output),
     )
@@ -86,6 +80,8 @@ def _systems(runs: Sequence[RunFolder], options: argparse.Namespace) -> list[Sys
 
 def _show_in_tensorboard(evaluation: Evaluation, runs: Sequence[RunFolder], options: argparse.Namespace) -> None:
     """Write the scores of each run to its TensorBoard; runs that share a name cannot be told apart and get none."""
+    from translator.training.monitoring.event_file import show_test_scores  # torch, which a mistyped path need not load
+
     is_own_text = not options.test_sets and options.split != "validation"
     names = [run.path.name for run in runs]
     for run in runs:

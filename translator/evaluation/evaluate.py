@@ -3,7 +3,7 @@
 import hashlib
 import os
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Final
 from tqdm import tqdm
 
 from translator.config import Config, MetricName
-from translator.corpus.held_out import HeldOutSet
+from translator.corpus.held_out import HeldOutSet, HeldOutSplit
 from translator.errors import InputError
 from translator.evaluation.comet import comet_lacks, comet_score
 from translator.evaluation.compare import METRICS, SystemComparison, compare_systems
@@ -62,10 +62,6 @@ class System:
         return folder / f"{name}-{hashlib.sha256(places.encode()).hexdigest()[:8]}"
 
 
-Loader = Callable[[System, Sequence[str]], Translator]
-"""Loads a system with `key.path=value` overrides."""
-
-
 @dataclass(frozen=True)
 class Evaluation:
     """The results of an evaluation; everything is also in the evaluation folders of the systems."""
@@ -108,9 +104,10 @@ def evaluate_systems(
     systems: Sequence[System],
     *,
     test_sets: Sequence[str] = (),
-    split: str = "test",
+    split: HeldOutSplit = "test",
     overrides: Sequence[str] = (),
-    load: Loader | None = None,
+    engine: str = "auto",
+    device: str = "auto",
     report: bool = True,
     output: Path | None = None,
 ) -> Evaluation:
@@ -125,7 +122,8 @@ def evaluate_systems(
         test_sets: as on the command line (see `held_out_argument`); by default the held-out text of the first run.
         split: which part of that text, `test` or `validation`.
         overrides: `key.path=value` for search and scoring, of every system.
-        load: makes the translator of a system.
+        engine: `torch`, `ctranslate2` or `auto`, see `Translator.load`.
+        device: `cpu`, `mps`, `cuda`, `cuda:N` or `auto`.
         report: whether to write report.html.
         output: folder of the report; by default the first system's.
 
@@ -139,7 +137,7 @@ def evaluate_systems(
     first_run = systems[0].runs[0]
     config = first_run.config(overrides)
     _refuse_other_directions(systems, config)
-    texts = chosen_test_sets(first_run, config, test_sets, "validation" if split == "validation" else "test")
+    texts = chosen_test_sets(first_run, config, test_sets, split)
     if not texts:
         LOGGER.warning("nothing to evaluate: corpus.split.%s is 0 and evaluation.test_sets is empty", split)
         return Evaluation()
@@ -152,7 +150,17 @@ def evaluate_systems(
     # 2. Translate and score; every result is on the disk before the next begins.
     results: dict[tuple[Path, Label], list[ScoredSet]] = {}
     for system in systems:
-        translator = (load or _load)(system, overrides)
+        translator = Translator.load(
+            [run.path for run in system.runs],
+            engine=engine,
+            checkpoint=system.checkpoint,
+            device=device,
+            overrides=overrides,
+        )
+        if translator.searcher.name == "torch":  # CTranslate2 has threads of its own
+            from translator.speed.device import use_threads
+
+            use_threads(translator.threads)
         label = Label(translator.checkpoint_name, search_label(translator.search, translator.engine))
         if (system.folder, label) in results:  # `best` and `last` may be one checkpoint
             continue
@@ -239,10 +247,6 @@ def _metrics_at_hand(config: Config, run: RunFolder) -> tuple[list[MetricName], 
         else:
             missing.append(lack)
     return metrics, missing
-
-
-def _load(system: System, overrides: Sequence[str]) -> Translator:
-    return Translator.load([run.path for run in system.runs], checkpoint=system.checkpoint, overrides=overrides)
 
 
 # --- translating and scoring ---

@@ -112,11 +112,12 @@ def newest_sets(folder: Path | str, checkpoint: str | None = None) -> dict[str, 
         if checkpoint is None or scored.label.checkpoint in names:
             sets.setdefault(scored.text.name, scored)
     if not sets:
-        command = f"translator evaluate --run {run.path}"
-        if checkpoint is not None:
-            command += f" --checkpoint {checkpoint}"
-        which = f"translated test sets of {checkpoint}" if checkpoint else "translated test sets"
-        raise RunError(f"{run.path} has no {which}; make them: {command}")
+        of_checkpoint = f" of {checkpoint}" if checkpoint else ""
+        option = f" --checkpoint {checkpoint}" if checkpoint else ""
+        raise RunError(
+            f"{run.path} has no translated test sets{of_checkpoint}; make them: "
+            f"translator evaluate --run {run.path}{option}"
+        )
     return sets
 
 
@@ -136,16 +137,14 @@ def _shared_test_sets(sets_of_runs: Mapping[str, Mapping[str, ScoredSet]], test_
 
     Raises InputError: one of `test_sets` is not shared, or none is.
     """
-    # The order is that of the first run.
     first_sets, *other_sets = sets_of_runs.values()
     shared_names = [name for name in first_sets if all(name in sets for sets in other_sets)]
-    chosen_names = [name for name in shared_names if not test_sets or name in test_sets]
     missing_names = [name for name in test_sets if name not in shared_names]
-    if missing_names or not chosen_names:
+    if missing_names or not shared_names:
         lists = "; ".join(f"{place}: {', '.join(sets)}" for place, sets in sets_of_runs.items())
         what = f"test set {', '.join(missing_names)} was not" if missing_names else "no test set was"
         raise InputError(f"{what} translated by all systems ({lists}); evaluate all on it")
-    return chosen_names
+    return list(dict.fromkeys(test_sets)) or shared_names
 
 
 # --- text files ---
