@@ -148,47 +148,29 @@ def evaluate_systems(
     metrics, missing = _metrics_at_hand(config, first_run)
 
     # 2. Translate and score; every result is on the disk before the next begins.
-    results: dict[tuple[Path, Label], list[ScoredSet]] = {}
+    sets: dict[tuple[Path, Label], list[ScoredSet]] = {}
     for system in systems:
-        translator = Translator.load(
-            [run.path for run in system.runs],
-            engine=engine,
-            checkpoint=system.checkpoint,
-            device=device,
-            overrides=overrides,
-        )
-        if translator.searcher.name == "torch":  # CTranslate2 has threads of its own
-            from translator.speed.device import use_threads
-
-            use_threads(translator.threads)
+        translator = _load(system, engine, device, overrides)
         label = Label(translator.checkpoint_name, search_label(translator.search, translator.engine))
-        if (system.folder, label) in results:  # `best` and `last` may be one checkpoint
+        if (system.folder, label) in sets:  # `best` and `last` may be one checkpoint
             continue
+        sets[system.folder, label] = []
         if test_sets or system.runs != (first_run,):  # the first run's own text is not in its training text
             for run in system.runs:
                 warn_of_leaks(run, texts)
-        sets = results.setdefault((system.folder, label), [])
         for text in texts:
             scored = _translate_and_score(text, translator, label, config, metrics)
             save_set(system.folder, scored, list(own_texts(system.runs[0], "test")))
-            sets.append(scored)
+            sets[system.folder, label].append(scored)
 
-    # 3. Compare the other systems with the first, on each test set.
-    comparisons: list[SystemComparison] = []
-    if len(results) > 1:
-        compared_metrics = [metric for metric in METRICS if metric in metrics] or METRICS
-        for sets_of_text in zip(*results.values(), strict=True):
-            description = f"comparing on {sets_of_text[0].text.name}"
-            comparisons.append(compare_systems(sets_of_text, metrics=compared_metrics, description=description))
-
-    # 4. The first system shows what translations look like.
-    first_sets = next(iter(results.values()))
+    # 3. Compare the other systems with the first, which also shows what translations look like.
+    first_sets = next(iter(sets.values()))
     evaluation = Evaluation(
-        sets=list(chain.from_iterable(results.values())),
+        sets=list(chain.from_iterable(sets.values())),
         samples=list(chain.from_iterable(_samples(scored, config.run.seed) for scored in first_sets)),
-        comparisons=comparisons,
+        comparisons=_compare(list(sets.values()), metrics) if len(sets) > 1 else [],
         missing=missing,
-        folders=list(dict.fromkeys(folder for folder, _ in results)),
+        folders=list(dict.fromkeys(system.folder for system in systems)),
         report=page,
     )
     if page is not None:
@@ -202,14 +184,13 @@ def evaluate_systems(
 def _refuse_other_directions(systems: Sequence[System], config: Config) -> None:
     """Raise InputError if a run translates in another direction than `config`, that of the first run."""
     direction = config.corpus.direction
-    for system in systems:
-        for run in system.runs:
-            run_direction = run.config().corpus.direction
-            if run_direction != direction:
-                raise InputError(
-                    f"{systems[0].runs[0].path} translates {direction}, and {run.path} {run_direction}; "
-                    "evaluate them one after the other"
-                )
+    for run in chain.from_iterable(system.runs for system in systems):
+        run_direction = run.config().corpus.direction
+        if run_direction != direction:
+            raise InputError(
+                f"{systems[0].runs[0].path} translates {direction}, and {run.path} {run_direction}; "
+                "evaluate them one after the other"
+            )
 
 
 def _check_results(system: System, texts: Sequence[HeldOutSet]) -> None:
@@ -250,6 +231,22 @@ def _metrics_at_hand(config: Config, run: RunFolder) -> tuple[list[MetricName], 
 
 
 # --- translating and scoring ---
+
+
+def _load(system: System, engine: str, device: str, overrides: Sequence[str]) -> Translator:
+    """Return the translator of a system; torch gets the number of threads of the run."""
+    translator = Translator.load(
+        [run.path for run in system.runs],
+        engine=engine,
+        checkpoint=system.checkpoint,
+        device=device,
+        overrides=overrides,
+    )
+    if translator.searcher.name == "torch":  # CTranslate2 has threads of its own
+        from translator.speed.device import use_threads  # it imports torch, which a mistyped path need not load
+
+        use_threads(translator.threads)
+    return translator
 
 
 def _translate_and_score(
@@ -311,6 +308,16 @@ def _translate(sources: Sequence[str], translator: Translator, name: str) -> lis
 
 
 # --- summing up ---
+
+
+def _compare(sets_of_systems: Sequence[Sequence[ScoredSet]], metrics: Sequence[MetricName]) -> list[SystemComparison]:
+    """Return the comparison of all systems on each test set, by those of `metrics` that a test takes."""
+    tested_metrics = [metric for metric in METRICS if metric in metrics] or METRICS
+    comparisons = []
+    for sets in zip(*sets_of_systems, strict=True):
+        description = f"comparing on {sets[0].text.name}"
+        comparisons.append(compare_systems(sets, metrics=tested_metrics, description=description))
+    return comparisons
 
 
 def _samples(scored: ScoredSet, seed: int) -> list[TranslatedPair]:
