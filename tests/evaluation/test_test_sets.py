@@ -49,7 +49,7 @@ def test_a_text_of_the_run_has_its_name_before_it_is_evaluated(tmp_path: Path) -
 def test_a_text_with_results_keeps_its_name(tmp_path: Path) -> None:
     save_set(tmp_path, translated(["در"], [PERSIAN], ["First."], test_set="news"))
     refuse_other_text(named("news", "First."), {}, tmp_path)
-    with pytest.raises(InputError, match=r"news has results on another text called `news`; .*--test-set NAME=PATH"):
+    with pytest.raises(InputError, match=r"has another text called `news`; .*--test-set NAME=PATH"):
         refuse_other_text(named("news", "Other."), {}, tmp_path)
 
 

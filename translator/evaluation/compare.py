@@ -171,12 +171,8 @@ def _first_difference(baseline: ScoredSet, scored: ScoredSet) -> str | None:
     if len(first.sources) != len(second.sources):
         return f"they have {len(first.sources):,} and {len(second.sources):,} sentences"
     for number in range(len(first.sources)):
-        sides = {
-            "sources": (first.sources[number], second.sources[number]),
-            "references": (" / ".join(first.references[number]), " / ".join(second.references[number])),
-        }
-        for side, (baseline_text, text) in sides.items():
-            if baseline_text != text:
-                quotations = f"«{excerpt(baseline_text, _MAX_QUOTED)}» and «{excerpt(text, _MAX_QUOTED)}»"
-                return f"sentence {number + 1:,} has different {side}, {quotations}"
+        if first.sources[number] != second.sources[number]:
+            return f"sentence {number + 1:,} has different sources"
+        if first.references[number] != second.references[number]:
+            return f"sentence {number + 1:,} has different references"
     return None

@@ -32,7 +32,7 @@ from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER, progress_bar
 from translator.run.output_paths import resolve_output, write_output
 
-_SAMPLES: Final = 10  # samples of each test set
+_SAMPLES: Final = 3  # sentences that the terminal shows
 _BLOCK: Final = 256  # sentences translated at a time, at least
 _LONGEST_NAME: Final = 100  # characters of the names of an ensemble's runs
 WHOLE_LINES: Final = "search.split_sentences=false"
@@ -67,7 +67,7 @@ class Evaluation:
     """The results of an evaluation; everything is also in the evaluation folders of the systems."""
 
     sets: list[ScoredSet] = field(default_factory=list)  # each test set, one system after the other
-    samples: list[TranslatedPair] = field(default_factory=list)  # of all test sets, translated by the first system
+    samples: list[TranslatedPair] = field(default_factory=list)  # of the first test set, by the first system
     comparisons: list[SystemComparison] = field(default_factory=list)  # by test set, if there are several systems
     missing: list[str] = field(default_factory=list)  # metrics that could not be computed, with the reason
     folders: list[Path] = field(default_factory=list)  # folders of the files, without duplicates
@@ -164,10 +164,10 @@ def evaluate_systems(
             sets[system.folder, label].append(scored)
 
     # 3. Compare the other systems with the first, which also shows what translations look like.
-    first_sets = next(iter(sets.values()))
+    all_sets = list(chain.from_iterable(sets.values()))
     evaluation = Evaluation(
-        sets=list(chain.from_iterable(sets.values())),
-        samples=list(chain.from_iterable(_samples(scored, config.run.seed) for scored in first_sets)),
+        sets=all_sets,
+        samples=_samples(all_sets[0], config.run.seed),
         comparisons=_compare(list(sets.values()), metrics) if len(sets) > 1 else [],
         missing=missing,
         folders=list(dict.fromkeys(system.folder for system in systems)),

@@ -16,7 +16,6 @@ from translator.evaluation.tables import (
 from translator.run.text import excerpt
 
 _MAX_TEXT: Final = 300  # characters of a sentence
-_MAX_SAMPLES: Final = 3
 
 
 class TranslatedPair(NamedTuple):
@@ -72,10 +71,10 @@ def _format_difference(difference: Difference, system: str, baseline: str) -> li
 
 
 def format_samples(samples: Sequence[TranslatedPair]) -> list[str]:
-    """Return the first three of `samples`, each on three lines."""
+    """Return `samples`, each on three lines."""
     return [
         f"\n  source     {excerpt(sample.source, _MAX_TEXT)}"
         f"\n  reference  {excerpt(sample.reference, _MAX_TEXT)}"
         f"\n  translated {excerpt(sample.hypothesis, _MAX_TEXT)}"
-        for sample in samples[:_MAX_SAMPLES]
+        for sample in samples
     ]

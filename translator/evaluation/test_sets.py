@@ -99,16 +99,11 @@ def refuse_other_text(text: HeldOutSet, texts_of_run: Mapping[str, HeldOutSet], 
         texts_of_run: those that the run was split into, which have their names before they are evaluated.
         folder: evaluation folder of the run.
     """
-    named = texts_of_run.get(text.name)
-    if named is not None and (named.sources, named.references) != (text.sources, text.references):
+    named = texts_of_run.get(text.name, text)
+    is_other = (named.sources, named.references) != (text.sources, text.references)
+    if is_other or has_other_text(folder, text):
         raise InputError(
-            f"the run of {folder} has another text called `{text.name}`; give this one another name: "
-            "--test-set NAME=PATH"
-        )
-    if has_other_text(folder, text):
-        raise InputError(
-            f"{folder / text.name} has results on another text called `{text.name}`; give this one another name: "
-            "--test-set NAME=PATH"
+            f"{folder} has another text called `{text.name}`; give this one another name: --test-set NAME=PATH"
         )
 
 

@@ -23,7 +23,6 @@ from translator.errors import RunError, StorageError
 
 LOCK_FILE: Final = ".lock"
 DIGITS_IN_NAME: Final = 16  # of a fingerprint, in the name of a prepared folder
-_SECONDS_BETWEEN_TRIES: Final = 0.05
 _HIDDEN_FOLDER: Final = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{8}\.(?P<ending>partial|replaced)", re.DOTALL)
 _EXPLANATIONS: Final = {
     errno.ENOSPC: "the disk is full; free some space there and run the same command again",
@@ -250,7 +249,7 @@ def restore_folders(parent: Path) -> None:
 
 
 @contextlib.contextmanager
-def hold_folder(folder: Path, advice: str = "set run.directory", seconds: float = 0.0) -> Iterator[None]:
+def hold_folder(folder: Path, advice: str = "set run.directory") -> Iterator[None]:
     """Lock a folder by its file `.lock` while the block runs; raise `RunError` if another process holds it.
 
     The system releases the lock when the process ends. On a file system without locks every process gets it.
@@ -258,7 +257,6 @@ def hold_folder(folder: Path, advice: str = "set run.directory", seconds: float 
     Args:
         folder: an existing folder of a run, or of files that a verb makes.
         advice: how to choose another folder.
-        seconds: how long to wait for the other process.
     """
     import filelock  # takes 15 ms, which `--help` does without
 
@@ -267,7 +265,7 @@ def hold_folder(folder: Path, advice: str = "set run.directory", seconds: float 
         file.touch()
     lock = filelock.FileLock(file)
     try:
-        lock.acquire(timeout=seconds, poll_interval=_SECONDS_BETWEEN_TRIES)
+        lock.acquire(blocking=False)
     except filelock.Timeout as error:
         raise RunError(f"another process uses {folder}; wait for it, stop it, or {advice}") from error
     except OSError:
