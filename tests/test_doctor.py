@@ -39,8 +39,8 @@ def test_a_missing_package_fails_doctor_and_is_named_with_the_needed_version(
     captured = capsys.readouterr()
     lines = {words[1]: words[0] for words in map(str.split, captured.out.splitlines()) if len(words) > 1}
     assert (lines["sacrebleu"], lines["numpy"], lines["fastapi"]) == ("wrong", "wrong", "note")
-    assert "not installed (needed: sacrebleu>=" in captured.out
-    assert "1.0 (needed: numpy>=" in captured.out
+    assert "not installed (needed: sacrebleu" in captured.out
+    assert "1.0 (needed: numpy" in captured.out
     assert "sacrebleu" in captured.err
 
 

@@ -54,11 +54,11 @@ def examine_packages() -> Iterator[Finding]:
         if extra is None:
             continue
         version = version_of(requirement.name)
-        found = f"{version or 'not installed'} ({_EXTRAS[extra]}: {requirement.name}{requirement.specifier})"
+        description = f"{version or 'not installed'} ({_EXTRAS[extra]}: {requirement.name}{requirement.specifier})"
         if version is not None and requirement.specifier.contains(version, prereleases=True):
-            yield Finding("ok", requirement.name, found)
+            yield Finding("ok", requirement.name, description)
         else:
-            yield Finding("note" if extra else "wrong", requirement.name, found)
+            yield Finding("note" if extra else "wrong", requirement.name, description)
 
 
 def _extra_of(requirement: Requirement) -> str | None:
@@ -106,7 +106,7 @@ def examine_devices() -> Iterator[Finding]:
             continue
         gpu = torch.device("cuda", number)
         memory = torch.cuda.get_device_properties(gpu).total_memory / _GIB
-        devices[f"GPU {number}"] = (gpu, f"{torch.cuda.get_device_name(gpu)}, {memory:.0f} GiB")
+        devices[f"GPU {number}"] = (gpu, f"{torch.cuda.get_device_name(number)}, {memory:.0f} GiB")
 
     for name, (device, description) in devices.items():
         precision, _ = choose_precision(device)

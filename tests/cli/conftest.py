@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.derived_runs import recipe, sentences, with_translations
+from tests.support.derived_runs import recipe, sentences, to_persian, with_translations, write_lines
 from tests.support.tiny_recipe import draw_nothing
 from tests.support.toy_corpora import write_pairs
 from tests.support.untrained import untrained_run
@@ -25,5 +25,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_pairs(folder / "toy.tsv", with_translations(sentences(range(150))))
     for direction in ("en-fa", "fa-en"):
         untrained_run(recipe(folder, direction))
+    write_lines(folder / "persian.txt", [to_persian(text) for text in sentences(range(500, 520))])
     write_pairs(folder / "new.tsv", with_translations(sentences(range(500, 560), "abcxyz")))
     return folder

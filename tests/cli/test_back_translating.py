@@ -200,7 +200,7 @@ def test_back_translation_into_a_folder_below_a_file_gives_one_message(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
-    command = ["back-translate", "--run", str(folder / "fa-en"), "--monolingual", str(folder / "new.tsv")]
+    command = ["back-translate", "--run", str(folder / "fa-en"), "--monolingual", str(folder / "persian.txt")]
     assert main([*command, "--output", str(tmp_path / "file" / "x")]) == 2
     (message,) = capsys.readouterr().err.splitlines()
     assert message.endswith("file/x: a part of this path is a file, not a folder; choose another path")

@@ -11,7 +11,7 @@ from translator.run.files import hold_folder
 @pytest.mark.parametrize(
     ("verb", "flags", "output", "locked"),
     [
-        ("back-translate", {"--run": "fa-en", "--monolingual": "new.tsv"}, "back", "back"),
+        ("back-translate", {"--run": "fa-en", "--monolingual": "persian.txt"}, "back", "back"),
         ("fine-tune", {"--run": "en-fa", "--corpus": "new.tsv"}, "tune", "tune.text"),
         ("distill", {"--run": "en-fa"}, "learn", "learn.text"),
     ],

@@ -13,7 +13,7 @@ import zstandard
 from tests.fence.small_language import all_pairs
 from tests.support.command_line import Finished, translator
 
-INPUTS = Path("../shared/inputs")
+INPUTS = Path("../shared/inputs").resolve()
 Pairs = list[tuple[str, str]]
 PAIRS_PER_FORM = 18
 
@@ -393,12 +393,15 @@ def test_tokenized_references_of_a_test_set_are_told(small_copy: Path, tmp_path:
         ("packed.tsv.gz", 8),
     ],
 )
-def test_a_corpus_as_people_have_it_is_read(corpus: str, pairs: int) -> None:
-    path = ":".join(str(INPUTS / name) for name in corpus.split(":"))
-    result = translator("corpus", "overlap", path, path)
+def test_a_corpus_as_people_have_it_is_read(
+    corpus: str, pairs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = [INPUTS / name for name in corpus.split(":")]
+    result = translator("prepare", "--corpus", *files, "--set", "corpus.split.validation=0", "corpus.split.test=0")
     assert result.code == 0, result.err
-    (counts,) = [line.split()[1:] for line in result.lines if line.startswith("pairs ")]
-    assert counts == [str(pairs), str(pairs)]
+    (counts,) = [line.split()[1:] for line in result.lines if line.startswith("out ")]
+    assert counts[0] == str(pairs)
 
 
 @pytest.mark.skipif(not INPUTS.exists(), reason="needs ../shared/inputs")
@@ -413,7 +416,6 @@ def test_a_corpus_as_people_have_it_is_read(corpus: str, pairs: int) -> None:
     ],
 )
 def test_a_file_as_people_have_it_that_is_no_corpus_is_refused(name: str, message: str) -> None:
-    path = ":".join(str(INPUTS / part) for part in name.split(":"))
-    result = translator("corpus", "overlap", path, path)
+    result = translator("prepare", "--corpus", *(INPUTS / part for part in name.split(":")))
     assert result.code == 2
     assert message in result.err

@@ -10,7 +10,6 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from translator.errors import InputError
@@ -43,14 +42,12 @@ class Verb:
     summary: str  # first line: list of verbs; all lines: help of this verb
     options: tuple[Option, ...]
     examples: tuple[str, ...]
-    run: Run | str  # a function of the parsed options and the stop request, or its place as `module:function`
+    run: str  # place of a function of the parsed options and the stop request, as `module:function`
 
     def function(self) -> Run:
         """Return the function that does what the verb says; its module is imported now."""
-        if isinstance(self.run, str):
-            function: Run = pkgutil.resolve_name(self.run)
-            return function
-        return self.run
+        function: Run = pkgutil.resolve_name(self.run)
+        return function
 
     def add_to(self, verbs: "argparse._SubParsersAction[VerbParser]") -> None:
         """Add the verb to a parser."""
@@ -64,20 +61,6 @@ class Verb:
         for name, settings in self.options:
             parser.add_argument(name, **settings)
         parser.set_defaults(verb=self)
-
-
-def verb(name: str, summary: str, *options: Option, examples: tuple[str, ...] = ()) -> Callable[[Run], Verb]:
-    """Return a decorator that turns a function into a verb, in a file that imports nothing slow at its top."""
-
-    def decorate(run: Run) -> Verb:
-        return Verb(name=name, summary=summary, options=options, examples=examples, run=run)
-
-    return decorate
-
-
-def declared_verbs(*modules: ModuleType) -> list[Verb]:
-    """Return the verbs that the decorator `verb` declares in `modules`."""
-    return [value for module in modules for value in vars(module).values() if isinstance(value, Verb)]
 
 
 def option(name: str, help_text: str, **settings: Any) -> Option:

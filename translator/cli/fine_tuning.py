@@ -21,7 +21,7 @@ _LONGEST_NAME: Final = 60  # characters of the names of the new text, in the nam
 
 
 def fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
-    """Train a run further on new text, and compare it with what it was before."""
+    """Continue the training of a run on new text, and compare both models."""
     # 1. Read the run and the new text, which gets names that the run does not have yet.
     if not 0 <= options.replay <= LARGEST_REPLAY:
         raise InputError(f"--replay {options.replay}: the share must be at least 0 and at most {LARGEST_REPLAY}")

@@ -8,7 +8,6 @@ import argparse
 from typing import Final
 
 from translator import __version__
-from translator.cli import plotting
 from translator.cli.arguments import (
     CHECKPOINT,
     FORMAT,
@@ -21,7 +20,6 @@ from translator.cli.arguments import (
     Verb,
     VerbFormatter,
     VerbParser,
-    declared_verbs,
     option,
     place,
 )
@@ -50,6 +48,7 @@ _RECIPE: Final = (
 )
 _PLAIN_TEXT: Final = "one sentence per line, in UTF-8 or UTF-16, plain or compressed by gzip, xz or zstd"
 _SPARE_HOST: Final = "host name that requests may use, in addition to localhost; repeat it for several"
+_PICTURE: Final = option("--output FILE", "picture file to write; ends in .png or .svg", required=True, type=place)
 
 _TRAINING: Final = (
     Verb(
@@ -358,6 +357,42 @@ _USING: Final = (
         run="translator.cli.translating:serve",
     ),
 )
+_PLOTTING: Final = (
+    Verb(
+        "plot attention",
+        "the attention weights of a model for one sentence",
+        options=(
+            *(RUN, CHECKPOINT, SET),
+            option("text TEXT", "sentence to translate (default: a short example)", nargs="?"),
+            option("--kind", "attention (default: cross)", choices=("cross", "encoder", "decoder"), default="cross"),
+            option("--layer N", "layer: last (default), all, or a number from 1", default="last"),
+            option("--head N", "head: mean (default), all, or a number from 1", default="mean"),
+            _PICTURE,
+        ),
+        examples=('translator plot attention --run runs/sample "The children are at school." --output attention.png',),
+        run="translator.cli.plotting:attention",
+    ),
+    Verb(
+        "plot curves",
+        "learning curves of runs, from their TensorBoard events",
+        options=(
+            option("runs FOLDER", "run folders; each gets one colour", nargs="+", type=place),
+            option(
+                "--metric NAME",
+                "loss, perplexity, bleu, chrf, or a TensorBoard tag; one panel for each (default: loss, bleu and chrf)",
+                dest="metrics",
+                action="append",
+            ),
+            option(
+                "--over", "horizontal axis (default: steps)", choices=("steps", "tokens", "minutes"), default="steps"
+            ),
+            option("--smooth N", "smooth training curves by averaging N points (default: 1)", type=int, default=1),
+            _PICTURE,
+        ),
+        examples=("translator plot curves runs/a runs/b --metric chrf --output curves.svg",),
+        run="translator.cli.plotting:curves",
+    ),
+)
 _OTHERS: Final = (
     Verb(
         "download",
@@ -392,7 +427,7 @@ VERBS: Final = (
     *_EVALUATION,
     *_DERIVING,
     *_USING,
-    *declared_verbs(plotting),
+    *_PLOTTING,
     *_OTHERS,
 )
 """All verbs, in the order of the help."""

@@ -1,5 +1,6 @@
 """Recipes derived from another run: its settings, changed, with its text among the sources."""
 
+import contextlib
 from collections.abc import Container, Sequence
 from pathlib import Path
 
@@ -54,8 +55,8 @@ def derive(
     It has the settings of `parent`, then other sources and the changes, then the overrides of the user.
 
     Args:
-        parent: the run.
-        folder: of the new run; the recipe stands beside it, as FOLDER.yaml.
+        parent: the trained run.
+        folder: the run folder to come; the recipe stands beside it, as FOLDER.yaml.
         sources: the corpora of the new run.
         changes: what the new run does otherwise, and why.
         overrides: the user's settings, as KEY.PATH=VALUE.
@@ -70,7 +71,10 @@ def derive(
 
     file = folder.with_name(f"{folder.name}.yaml")
     if file.exists():
-        if load_config(file) != config:
+        existing = None
+        with contextlib.suppress(ConfigError):  # a file of the user that is no recipe
+            existing = load_config(file)
+        if existing != config:
             raise ConfigError(
                 f"{file} exists and is another recipe than this command makes; give --output another folder, or "
                 f"delete the file and its run (to train it as it is: translator train --config {file})"

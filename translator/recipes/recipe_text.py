@@ -11,7 +11,7 @@ from translator.config import load_config
 from translator.config.document import RecipeLoader
 from translator.config.loading import shipped_recipes
 
-_COMMENT_COLUMN: Final = 32
+_COMMENT_COLUMN: Final = 31
 
 
 class Choice(NamedTuple):
@@ -65,10 +65,10 @@ def _yaml_lines(values: Mapping[str, Any], path: Sequence[str], reasons: Mapping
     indent = "  " * len(path)
     for key, value in values.items():
         if isinstance(value, dict) and value:
-            first, others = f"{indent}{key}:", list(_yaml_lines(value, [*path, key], reasons))
+            first, remaining = f"{indent}{key}:", list(_yaml_lines(value, [*path, key], reasons))
         else:
             entry = yaml.safe_dump({key: value}, allow_unicode=True, sort_keys=False, width=1000)
-            first, *others = textwrap.indent(entry, indent).splitlines()
+            first, *remaining = textwrap.indent(entry, indent).splitlines()
         reason = reasons.get(".".join([*path, key]))
-        yield first if reason is None else f"{first:<{_COMMENT_COLUMN}}# {reason}"
-        yield from others
+        yield first if reason is None else f"{first:<{_COMMENT_COLUMN}} # {reason}"
+        yield from remaining

@@ -43,7 +43,7 @@ def text_folder(folder: Path, names: Iterable[str]) -> Iterator[TextFolder]:
 
     Args:
         folder: made if it is missing.
-        names: of the files that the block writes.
+        names: the files that the block writes.
 
     Raises:
         InputError: the folder has no record, so it is not ours, and it has one of the files.

@@ -17,7 +17,7 @@ WaitingLine = tuple[str, "asyncio.Future[LineTranslations]"]  # the future is ca
 
 
 class _UnwantedError(Exception):
-    """Nobody waits for the translations of the current batch any more."""
+    """All clients of the current batch have left."""
 
 
 class Batcher:
@@ -65,7 +65,7 @@ class Batcher:
             await self._arrived.wait()
             self._arrived.clear()
             while self._waiting:
-                # A batch has lines of one form. Forms take turns: what is left of this one goes behind the others.
+                # A batch has lines of one form. Forms take turns: what is left of this one goes last.
                 form = next(iter(self._waiting))
                 lines = [(text, answer) for text, answer in self._waiting.pop(form) if not answer.done()]
                 if len(lines) > self._most_lines:

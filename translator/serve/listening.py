@@ -53,7 +53,7 @@ def serve(app: FastAPI, bound: socket.socket, limits: Limits, stop: StopRequest)
     Args:
         app: the application.
         bound: the socket (see `listening_socket`).
-        limits: of the connections, and of the time in which pending requests may still be answered.
+        limits: how many connections there may be, and in which time pending requests may still be answered.
         stop: the signals.
     """
     config = uvicorn.Config(
