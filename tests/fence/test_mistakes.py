@@ -189,9 +189,7 @@ def test_a_tilde_is_the_home_folder_in_options_and_recipes(here: Path, small_run
     shutil.copy(home / "text.en", home / "text.fa")
 
     assert translator("recipe", "sample", "--output", "~/my.yaml").code == 0
-    assert translator("schema", "--output", "~/schema.json").code == 0
-    assert {"my.yaml", "schema.json"} <= {path.name for path in home.iterdir()}
-    assert translator("corpus", "overlap", "~/small.tsv", "~/text.en:~/text.fa").code == 0
+    assert (home / "my.yaml").exists()
     translated = translator("translate", "--run", small_run, "--input", "~/text.en", "--output", "~/text.out")
     assert translated.code == 0
     assert (home / "text.out").exists()
@@ -209,7 +207,7 @@ def test_a_tilde_is_the_home_folder_in_options_and_recipes(here: Path, small_run
 def test_the_home_of_a_user_who_does_not_exist_is_refused() -> None:
     advice = "write ./~nobody-here/x for a path of that name"
     assert advice in mistake("recipe", "sample", "--output", "~nobody-here/x")
-    assert advice in mistake("corpus", "overlap", "small.tsv", "text.en:~nobody-here/x")
+    assert advice in mistake("train", "--corpus", "text.en", "~nobody-here/x")
     assert "expected a home folder of this machine" in mistake("prepare", *SAMPLE, "run.directory=~nobody-here/x")
 
 
@@ -269,7 +267,9 @@ def test_a_folder_that_may_not_be_searched_is_named(here: Path, small_run: Path)
 
 def test_an_output_that_would_destroy_a_file_is_refused(small_copy: Path) -> None:
     owned = small_copy / "config.yaml"
-    assert f"{owned} is a file of the run" in mistake("schema", "--output", owned)
+    command = ("translate", "--run", small_copy, "--input", "text.en")
+    assert f"{owned} is a file of the run" in mistake(*command, "--output", owned)
+    assert "text.en is the input itself" in mistake(*command, "--output", "text.en")
     assert "small.yaml exists; choose another file" in mistake("recipe", "sample", "--output", "small.yaml")
     assert "must end in .png or .svg" in mistake("plot", "curves", small_copy, "--output", "text.en")
 
