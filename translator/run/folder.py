@@ -16,7 +16,7 @@ from translator.config.keys import Effect
 from translator.config.resuming import NO_CHANGES, Changes, compare_settings, refusal
 from translator.errors import ConfigError, RunError
 from translator.run import provenance
-from translator.run.files import LOCK_FILE, new_folder, storage_errors, write_json, write_text
+from translator.run.files import new_folder, storage_errors, write_json, write_text
 from translator.run.records import RecordError, read_record
 
 _SESSIONS: Final = TypeAdapter(dict[Literal["sessions"], list[dict[str, Any]]])  # run.json
@@ -55,18 +55,8 @@ class RunFolder:
 
     def owns(self, file: Path) -> bool:
         """Return whether `file`, a path below this folder, is where only this program writes."""
-        return file.relative_to(self.path).parts[0] in (
-            self.config_file.name,
-            self.info_file.name,
-            self.log_file.name,
-            LOCK_FILE,
-            self.subword_folder.name,
-            self.preparation_folder.name,
-            self.held_out_folder.name,
-            self.checkpoints_folder.name,
-            self.tensorboard_folder.name,
-            self.evaluation_folder.name,
-        )
+        places = [place for place in vars(self).values() if place != self.path]
+        return any(file.is_relative_to(place) for place in places)
 
     @classmethod
     def open(cls, path: Path | str) -> "RunFolder":
