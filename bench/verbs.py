@@ -62,8 +62,8 @@ STRANGE: Final = bytes(range(256))
 """The content of files that no verb made."""
 VOLATILE: Final = re.compile(r"^(log\.txt|run\.json|events\..*|.*\.html|doctor\.json|\.lock)$")
 """Files that differ from run to run: they hold times, versions or pictures."""
-REMAINS: Final = re.compile(r"^\..*(\.tmp|-[0-9a-f]{8}\.partial)$")
-"""Hidden files and folders that a killed process may leave; the next one with the same target removes the folders."""
+REMAINS: Final = re.compile(r"^\..*\.[0-9a-f]{8}\.(tmp|partial)$")
+"""Hidden files and folders that a killed process may leave."""
 CHANGING_KEYS: Final = re.compile(r'"[a-z_]*(?:seconds|starts|minutes|time|sha256|memory|identity)[a-z_]*": [^,}\n]*')
 """Values in JSON that differ from run to run."""
 
