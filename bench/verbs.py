@@ -62,7 +62,7 @@ STRANGE: Final = bytes(range(256))
 """The content of files that no verb made."""
 VOLATILE: Final = re.compile(r"^(log\.txt|run\.json|events\..*|.*\.html|doctor\.json|\.lock)$")
 """Files that differ from run to run: they hold times, versions or pictures."""
-REMAINS: Final = re.compile(r"^\..*\.[0-9a-f]{8}\.(tmp|partial)$")
+REMAINS: Final = re.compile(r"^\..*\.[0-9a-f]{8}\.(tmp|partial|replaced)$")
 """Hidden files and folders that a killed process may leave."""
 CHANGING_KEYS: Final = re.compile(r'"[a-z_]*(?:seconds|starts|minutes|time|sha256|memory|identity)[a-z_]*": [^,}\n]*')
 """Values in JSON that differ from run to run."""

@@ -205,7 +205,7 @@ def test_a_tilde_is_the_home_folder_in_options_and_recipes(here: Path, small_run
 def test_the_home_of_a_user_who_does_not_exist_is_refused() -> None:
     advice = "write ./~nobody-here/x for a path of that name"
     assert advice in mistake("recipe", "sample", "--output", "~nobody-here/x")
-    assert advice in mistake("train", "--corpus", "text.en", "~nobody-here/x")
+    assert advice in mistake("prepare", "--corpus", "text.en", "~nobody-here/x")
     assert "expected a home folder of this machine" in mistake("prepare", *SAMPLE, "run.directory=~nobody-here/x")
 
 
@@ -265,9 +265,7 @@ def test_a_folder_that_may_not_be_searched_is_named(here: Path, small_run: Path)
 
 def test_an_output_that_would_destroy_a_file_is_refused(small_copy: Path) -> None:
     owned = small_copy / "config.yaml"
-    command = ("translate", "--run", small_copy, "--input", "text.en")
-    assert f"{owned} is a file of the run" in mistake(*command, "--output", owned)
-    assert "text.en is the input itself" in mistake(*command, "--output", "text.en")
+    assert f"{owned} is a file of the run" in mistake("compare", "text.en", small_copy, "--json", owned)
     assert "small.yaml exists; choose another file" in mistake("recipe", "sample", "--output", "small.yaml")
     assert "must end in .png or .svg" in mistake("plot", "curves", small_copy, "--output", "text.en")
 
