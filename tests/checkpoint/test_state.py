@@ -1,4 +1,4 @@
-"""A state.json with a valid checksum and wrong values gives one message, and a newer version is named as the cause."""
+"""A state.json with wrong values gives one message, whether or not its checksum is valid."""
 
 import math
 from pathlib import Path
@@ -31,20 +31,8 @@ def load_changed(folder: Path, keys: tuple[Any, ...], value: object) -> Checkpoi
         (("state", "colour"), None),
         (("state", "model", "experts"), 8),
         (("state", "model", "norm"), "rms"),
-        (("state", "model", "positions"), "alibi"),
         (("sha256", "adapter.safetensors"), "0"),
         (("format",), 2),
-    ],
-)
-def test_keys_and_choices_of_a_newer_version_are_named(tmp_path: Path, keys: tuple[Any, ...], value: object) -> None:
-    with pytest.raises(CheckpointError, match=rf"state\.json was made by a newer version .*{keys[-1]}") as caught:
-        load_changed(tmp_path, keys, value)
-    assert not isinstance(caught.value.__cause__, DamagedCheckpointError), "it would be renamed"
-
-
-@pytest.mark.parametrize(
-    ("keys", "value"),
-    [
         (("format",), "1"),
         (("sha256",), []),
         (("sha256", "model.safetensors"), None),
@@ -77,14 +65,7 @@ def test_keys_and_choices_of_a_newer_version_are_named(tmp_path: Path, keys: tup
 def test_bad_values_are_reported_as_damage(tmp_path: Path, keys: tuple[Any, ...], value: object) -> None:
     with pytest.raises(CheckpointError, match=r"damaged checkpoint: .*state\.json") as caught:
         load_changed(tmp_path, keys, value)
-    assert "newer" not in str(caught.value)
     assert len(str(caught.value)) < 1000
-
-
-@pytest.mark.parametrize("keys", [("normalization",), ("average",), ("model", "max_positions"), ("model", "norm")])
-def test_a_missing_key_is_not_replaced_by_its_default(tmp_path: Path, keys: tuple[str, ...]) -> None:
-    with pytest.raises(CheckpointError, match=rf"damaged checkpoint: .*missing keys: state\.{'.'.join(keys)}"):
-        load_changed(tmp_path, ("state", *keys), MISSING)
 
 
 def test_an_edited_setting_of_the_model_is_noticed_by_the_checksum(tmp_path: Path) -> None:

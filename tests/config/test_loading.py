@@ -66,7 +66,7 @@ def test_all_mistakes_are_reported_together_with_their_lines() -> None:
         ("model: {heads: 2.5}", "model.heads: expected a valid integer, got 2.5"),
         ("model: {dropout: 1}", "model.dropout: expected a number less than 1, got 1"),
         ("model: {norm: off}", "model.norm: expected 'pre' or 'post', got false"),
-        ("training: {learning_rate: .inf}", "training.learning_rate: expected a finite number, got +.inf"),
+        ("training: {learning_rate: .inf}", "training.learning_rate: expected a finite number, got inf"),
         ("subword: {joint: 'yes'}", "subword.joint: expected true or false, got 'yes'"),
         ("evaluation: {metrics: {bleu: 1}}", "evaluation.metrics: expected a list, got a section"),
         ("evaluation: {metrics: []}", "evaluation.metrics: expected a list with at least one item, got a list"),

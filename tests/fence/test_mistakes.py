@@ -19,19 +19,17 @@ SAMPLE = "--config", "sample", "--set"
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path) -> Iterator[Path]:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The current folder of a test: the recipe and corpus of the small language, some text, and a home folder."""
     folder = tmp_path / "here"
     write_small_recipe(folder)
     (folder / "home").mkdir()
     (folder / "text.en").write_text(f"{SENTENCE}\n", encoding="utf-8")
     (folder / "loop").symlink_to("loop")
-    before = Path.cwd(), os.environ["HOME"]
-    os.chdir(folder)
-    os.environ["HOME"] = str(folder / "home")
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HOME", str(folder / "home"))
+    monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path / "matplotlib"))  # where its list of fonts is written
     yield folder
-    os.chdir(before[0])
-    os.environ["HOME"] = before[1]
 
 
 def files() -> dict[Path, bytes | None]:

@@ -223,7 +223,7 @@ def test_a_second_process_cannot_write_the_same_output(source: Path, tmp_path: P
     [
         ("source.txt", "link", InputError, "is the input itself"),
         ("source.txt", ".", StorageError, "this is a folder"),
-        ("source.txt", "fifo", StorageError, "fifo: it is a named pipe, not a file"),
+        ("source.txt", "fifo", StorageError, "fifo: it is a pipe or a device, not a file"),
         ("fifo", "out", InputError, "the input .*fifo is not a file on disk"),
     ],
 )

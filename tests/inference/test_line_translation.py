@@ -23,7 +23,7 @@ def die() -> None:
 
 def test_a_killed_worker_process_is_reported_as_a_storage_error() -> None:
     chunk = Chunk(first_line=1, texts=["a"], invalid=[])
-    message = r"a worker process was killed; if nobody stopped it, memory may have run out: use fewer \(--processes 1\)"
+    message = r"a worker process was killed; .* memory may have run out: use fewer \(--set search\.processes=1\)"
     with pytest.raises(StorageError, match=message):
         list(Work(partial(loud, die), OutputForm()).render_chunks(loud(), [chunk] * 3, 2))
 

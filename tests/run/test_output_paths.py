@@ -58,9 +58,9 @@ def test_paths_that_are_not_regular_files_are_refused_and_unchanged(tmp_path: Pa
     closed = os.open(tmp_path, os.O_RDONLY)
     os.close(closed)
     for path, words in [
-        (tmp_path / "pipe", "it is a named pipe, not a file"),
-        (tmp_path / "link", "it is a named pipe, not a file"),
-        (Path(os.devnull), "it is a device, not a file; choose another path, or write to /dev/stdout"),
+        (tmp_path / "pipe", "it is a pipe or a device, not a file"),
+        (tmp_path / "link", "it is a pipe or a device, not a file"),
+        (Path(os.devnull), "not a file; choose another path, or write to /dev/stdout"),
         (tmp_path, "this is a folder"),
         (tmp_path / "missing" / "file", "does not exist; first run: mkdir"),
         (tmp_path / "circle", "form a circle"),
@@ -72,16 +72,14 @@ def test_paths_that_are_not_regular_files_are_refused_and_unchanged(tmp_path: Pa
     assert (tmp_path / "pipe").is_fifo()
 
 
-@pytest.mark.parametrize("path", ["/dev/fd/1", "link"])
+@pytest.mark.parametrize("path", ["/dev/fd/1", "/dev/stdout"])
 def test_standard_output_is_a_stream_that_is_not_truncated(tmp_path: Path, path: str) -> None:
-    (tmp_path / "link").symlink_to("/dev/stdout")
     log = tmp_path / "log"
     log.write_text("earlier\n")
-    command = [sys.executable, "-c", WRITE, str(tmp_path / path)]
+    command = [sys.executable, "-c", WRITE, path]
     with log.open("a") as file:
         subprocess.run(command, stdout=file, check=True)
     assert log.read_text(encoding="utf-8") == "earlier\nbefore\nمتن\n"
-    assert (tmp_path / "link").is_symlink()
 
 
 # --- what may not be an output ---
@@ -98,12 +96,6 @@ def test_an_input_is_no_output_by_any_name(tmp_path: Path, monkeypatch: pytest.M
         refuse_input_as_output(["other", "input"], name)
 
 
-def test_an_open_descriptor_of_the_input_is_no_output(tmp_path: Path) -> None:
-    (tmp_path / "input").write_text("x", encoding="utf-8")
-    with (tmp_path / "input").open("a") as stream, pytest.raises(InputError, match="is the input itself"):
-        refuse_input_as_output([tmp_path / "input"], f"/dev/fd/{stream.fileno()}")
-
-
 def test_another_file_may_be_replaced(tmp_path: Path) -> None:
     for name in ("input", "output"):
         (tmp_path / name).write_text("x", encoding="utf-8")
@@ -114,7 +106,6 @@ FILES_OF_A_RUN = (
     "config.yaml",
     "run.json",
     "log.txt",
-    ".lock",
     "subword/source.model",
     "held_out/test.jsonl",
     "checkpoints/step-000001/model.safetensors",

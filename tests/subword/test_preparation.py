@@ -11,7 +11,7 @@ from translator.config import CorpusConfig, FilterConfig, SourceConfig, SubwordC
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.errors import StorageError, SubwordError
-from translator.subword import preparation, prepare_subword
+from translator.subword import preparation, prepare_subword, training
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +86,6 @@ def test_folder_name_changes_only_with_settings_that_change_the_models(tmp_path:
     # All other settings change the models.
     folders = [
         folder(),
-        folder(seed=2),
-        folder(max_training_sentences=100),
         folder(model_type="bpe"),
         folder(vocabulary_size=61),
     ]
@@ -95,7 +93,10 @@ def test_folder_name_changes_only_with_settings_that_change_the_models(tmp_path:
 
 
 @pytest.mark.parametrize("joint", [False, True])
-def test_training_text_is_limited_in_size_and_drawn_by_seed(tmp_path: Path, joint: bool) -> None:
+def test_training_text_is_limited_in_size_and_drawn_from_all_sources(
+    tmp_path: Path, joint: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "_MOST_SENTENCES", 10)
     # Each line has a character of its own, so the vocabulary tells which lines were drawn.
     pairs = []
     for number in range(60):
@@ -116,18 +117,13 @@ def test_training_text_is_limited_in_size_and_drawn_by_seed(tmp_path: Path, join
     )
     corpus = prepare_corpus(config)
 
-    def training_texts(seed: int) -> tuple[set[str], set[str]]:
-        config = unigram(model_type="char", max_training_sentences=10, seed=seed, joint=joint, vocabulary_size=200)
-        pair, _ = prepare_subword(config, corpus, tmp_path / "prepared")
-        characters = set(vocabulary(pair.source)) | set(vocabulary(pair.target))
-        english = {character for character in characters if "\u0100" <= character < "\u0200"}
-        persian = {character for character in characters if "\u1200" <= character < "\u1300"}
-        return english, persian
-
-    english, persian = training_texts(1)
+    settings = unigram(model_type="char", joint=joint, vocabulary_size=200)
+    pair, _ = prepare_subword(settings, corpus, tmp_path / "prepared")
+    characters = set(vocabulary(pair.source)) | set(vocabulary(pair.target))
+    english = {character for character in characters if "\u0100" <= character < "\u0200"}
+    persian = {character for character in characters if "\u1200" <= character < "\u1300"}
     assert len(english) == len(persian) == (5 if joint else 10)
     assert min(persian) < chr(0x1200 + 40) <= max(persian), "lines of both sources"
-    assert training_texts(2) != (english, persian)
 
 
 def contents(folder: Path) -> list[bytes]:

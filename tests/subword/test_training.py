@@ -8,7 +8,7 @@ import pytest
 from tests.support.sentences import PERSIAN, make_corpus, pieces, trained, unigram, vocabulary
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.errors import CorpusError, StorageError, SubwordError
-from translator.subword import uses_byte_fallback
+from translator.subword import training, uses_byte_fallback
 from translator.subword.training import draw_lines, train_model
 
 
@@ -31,8 +31,11 @@ def test_every_digit_is_a_piece_of_its_own(tmp_path: Path, digits: str, kind: st
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "char"])
-def test_digits_and_punctuation_are_in_the_vocabulary_however_rare(tmp_path: Path, kind: str) -> None:
-    config = unigram(model_type=kind, vocabulary_size=60, character_coverage=0.99)
+def test_digits_and_punctuation_are_in_the_vocabulary_however_rare(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "_CHARACTER_COVERAGE", 0.99)
+    config = unigram(model_type=kind, vocabulary_size=60)
     model = trained([*PERSIAN * 40, "۷ (5) Q"], config, tmp_path / "m.model")
     characters = set("".join(vocabulary(model)[4:]))
     assert set("۷(5)؟") <= characters

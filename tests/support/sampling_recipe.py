@@ -36,7 +36,7 @@ def two_sources(folder: Path, subword: Mapping[str, object], weight: float = 1.0
                 "split": {"validation": 10, "test": 5},
                 "prepared_directory": str(folder / "prepared"),
             },
-            "subword": {"character_coverage": 1.0, **subword},
+            "subword": subword,
             "batching": {"tokens_per_batch": 256, "max_length": 100, **batching},
         }
     )

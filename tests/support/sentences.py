@@ -34,7 +34,7 @@ ZWNJ = "\u200c"
 
 
 def unigram(**changes: object) -> SubwordConfig:
-    return SubwordConfig.model_validate({"vocabulary_size": 60, "character_coverage": 1.0, **changes})
+    return SubwordConfig.model_validate({"vocabulary_size": 60, **changes})
 
 
 def pieces(model: SubwordModel, text: str) -> list[str]:

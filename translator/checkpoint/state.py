@@ -180,8 +180,6 @@ def read_description(path: Path) -> CheckpointDescription:
     except OSError as error:
         raise DamagedCheckpointError(f"cannot read {file} ({error.strerror})", path) from error
     except RecordError as error:
-        if error.newer:
-            raise CheckpointError(error.about(file, "train again into another folder")) from error
         raise DamagedCheckpointError(f"cannot read {file} ({error})", path) from error
     # A renamed folder would be resumed under another step.
     name = _STEP_NAME.fullmatch(path.name)

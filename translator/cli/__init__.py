@@ -11,7 +11,6 @@ from translator.cli.verbs import parser
 from translator.errors import Interrupted, TranslatorError
 from translator.run.files import path_errors
 from translator.run.logging import log_to_console, print_error
-from translator.run.memory import check_address_space
 from translator.run.signals import stop_on_signals
 from translator.run.text import printable
 
@@ -31,7 +30,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options, stray = program.parse_known_args(repeat_set(typed))
             if stray:
                 program.error(advice_on_stray(stray))
-            check_address_space()
             run = options.verb.function()
             run(options, stop)
     except (TranslatorError, Interrupted) as error:

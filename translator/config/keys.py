@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import math
 import re
 from collections.abc import Callable, Iterator
 from enum import Enum
@@ -75,11 +74,6 @@ def _value_at(section: Any, key_path: str) -> Any:
 
 def show_value(value: Any) -> str:
     """Return a value as YAML writes it, cut to 60 characters."""
-    # Numbers that are none have names in YAML.
-    if isinstance(value, float) and math.isnan(value):
-        return ".nan"
-    if isinstance(value, float) and math.isinf(value):
-        return "+.inf" if value > 0 else "-.inf"
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     # Quotation marks tell a text like "5" from a number.

@@ -46,17 +46,11 @@ class SubwordConfig(Section, effect=Effect.REFUSED):
     """Train one model for both languages instead of one per language."""
     case: Literal["keep", "fold"] | None = None
     """`fold`: an English source is read in lower case. `null`: `keep` for a joint model, else `fold`."""
-    character_coverage: Annotated[float, Field(ge=0.98, le=1.0)] = 0.9999
-    """Share of the character occurrences in the training text that get pieces; see `byte_fallback` for others."""
     byte_fallback: bool | None = None
     """Encode unknown characters as bytes (256 pieces). `null`: yes, except for `char` and vocabularies below 1,000."""
     placeholders: Annotated[int, Field(ge=0, le=16)] = 0
     """Placeholder pieces for text that is copied: addresses, handles, file names, emoji, numbers in digits; 0: off."""
-    # --- their training, and their use in training ---
-    max_training_sentences: PositiveInt = 100_000
-    """Largest number of sentences, drawn at random, for each subword model; `joint` takes half from each language."""
-    seed: Seed = 1
-    """Seed for drawing the sentences of `max_training_sentences`."""
+    # --- their use in training ---
     sampling: Annotated[Fraction, Effect.RESULT] = 0.0
     """Subword regularization of both sides: unigram alpha (try 0.2; less is stronger) or BPE dropout (0.1); 0: off."""
 

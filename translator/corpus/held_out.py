@@ -283,10 +283,10 @@ def read_held_out_folder(folder: Path, split: HeldOutSplit) -> list[HeldOutSet]:
     try:
         head = read_record(_HEAD, head_line)
         if head.split != split or head.sha256 != hashlib.sha256(text).hexdigest():
-            raise RecordError("its hash differs", newer=False)
+            raise RecordError("its hash differs")
         rows = [read_record(_ROW, line) for line in text.split(b"\n")[:-1]]
         if len(rows) != sum(set_head.sentences for set_head in head.sets):
-            raise RecordError(f"it has {len(rows):,} sentences", newer=False)
+            raise RecordError(f"it has {len(rows):,} sentences")
     except RecordError as error:
         raise RunError(f"the {split} text of the run is unusable: {error.about(path, advice)}") from error
 

@@ -1,6 +1,5 @@
 """The file `normalizer.json`, in which a model keeps the rules of its training text."""
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +14,9 @@ from translator.corpus.normalizer import Normalizer
 from translator.corpus.normalizer_rules import RULES_FORMAT, NormalizerRules, Rewriting, Rule, Work
 from translator.corpus.rewriting import compile_rewriting
 from translator.errors import RunError
-from translator.run.files import sha256_of_json, storage_errors
+from translator.run.files import storage_errors
 from translator.run.folder import RunFolder
-from translator.run.records import STRICT, RecordError, read_record
+from translator.run.records import STRICT, RecordError, read_signed_record
 
 
 @with_config(STRICT)
@@ -34,31 +33,16 @@ _RULES_FILE: Final = TypeAdapter(_RulesFile)
 def read_rules(file: Path) -> NormalizerRules:
     """Return the rules in a file that `NormalizerRules.to_json` wrote.
 
-    Raises RunError: the file is damaged, or its rules need a newer version of translator.
+    Raises RunError: the file is damaged, or its rules need another version of translator.
     """
     with storage_errors(file, "read"):
         content = file.read_bytes()
     try:
-        record = read_record(_RULES_FILE, _without_checksum(content))
+        record = read_signed_record(_RULES_FILE, content)
         _check_usable(record)
     except RecordError as error:
         raise RunError(error.about(file, "restore the whole run folder from a copy")) from error
     return NormalizerRules(version=record.version, rules=record.rules, again=record.again)
-
-
-def _without_checksum(content: bytes) -> str:
-    """Return the JSON text of the rules; raise RecordError if their checksum differs.
-
-    `read_signed_record` would compare the layout too, which takes longer than all the rest of loading the rules.
-    """
-    try:
-        values = json.loads(content)
-        checksum = values.pop("own_sha256")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise RecordError(str(error), newer=False) from error
-    if checksum != sha256_of_json(values):
-        raise RecordError("checksum differs", newer=False)
-    return json.dumps(values)
 
 
 def _check_usable(rules: NormalizerRules) -> None:
@@ -70,7 +54,7 @@ def _check_usable(rules: NormalizerRules) -> None:
         for pattern in rules.again.values():
             re.compile(pattern)
     except (re.error, IndexError, OverflowError, RecursionError) as error:
-        raise RecordError(f"a pattern or a template is invalid: {error}", newer=True) from error
+        raise RecordError(f"a pattern or a template is invalid: {error}") from error
 
 
 def _check_work(rule: Rule, work: Work) -> None:
@@ -82,7 +66,7 @@ def _check_work(rule: Rule, work: Work) -> None:
                 if isinstance(row.replacement, str):
                     re.sub(row.pattern, row.replacement, "")  # reads the template too
         elif step is not None and step not in FUNCTIONS:
-            raise RecordError(f"the rule {rule.key} names the unknown function {step}", newer=True)
+            raise RecordError(f"the rule {rule.key} names the unknown function {step}")
 
 
 def rules_of_run(run: RunFolder) -> NormalizerRules:

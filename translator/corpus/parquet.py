@@ -11,8 +11,7 @@ from translator.corpus.columns import columns_by_name
 from translator.corpus.lines import BAD_ROW, Pair, Unreadable
 from translator.errors import CorpusError, InputError
 from translator.run.files import storage_errors
-from translator.run.installing import install_command
-from translator.run.text import excerpt
+from translator.run.text import excerpt, install_command
 
 MAGIC: Final = b"PAR1"  # the first four bytes of a file, and the last
 _ROWS_AT_ONCE: Final = 1000

@@ -106,7 +106,7 @@ def preparation_report(config: Config, data: DataHandler) -> PreparationReport:
 
 
 def _subword_tables(config: Config, data: DataHandler) -> list[SubwordTable]:
-    """Return a table per side, source first, over at most 10,000 lines drawn with `subword.seed`."""
+    """Return a table per side, source first, over at most 10,000 lines drawn at random."""
     # Validation text is new to the models. Without it, training text is better than nothing.
     split: Split = "validation" if data.corpus.names("validation") else "train"
     model_type = f"{config.subword.model_type}, joint" if data.subword.joint else config.subword.model_type
@@ -117,7 +117,7 @@ def _subword_tables(config: Config, data: DataHandler) -> list[SubwordTable]:
         (data.normalizer.source, data.normalizer.target),
         strict=True,
     ):
-        lines = draw_lines(data.corpus, split, language.code, _LINES, config.subword.seed)
+        lines = draw_lines(data.corpus, split, language.code, _LINES)
         tables.append(_counted(language.name, model_type, model, list(map(normalize, lines))))
     return tables
 

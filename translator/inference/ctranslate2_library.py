@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from translator.config.keys import DEVICE, DEVICE_NAMES
 from translator.errors import ConfigError, InputError, RunError
-from translator.run.installing import install_command
 from translator.run.logging import warn_once
+from translator.run.text import install_command
 
 _CUBLAS: Final = "libcublas.so.12"
 _CUBLAS_PACKAGE: Final = "nvidia-cublas-cu12"

@@ -15,7 +15,7 @@ from translator.core.transformer import Embedding, Transformer
 from translator.errors import InputError
 from translator.inference.ctranslate2 import SPELLING, spellings
 from translator.inference.ctranslate2_library import require
-from translator.run.installing import install_command
+from translator.run.text import install_command
 from translator.subword import SubwordPair
 
 

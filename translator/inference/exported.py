@@ -84,8 +84,7 @@ def read_index(folder: Path, *, verify: bool = True) -> ExportIndex:
     try:
         index = read_signed_record(_INDEX_FILE, text)
     except RecordError as error:
-        message = f"damaged export: cannot read {file} ({error}); {advice}"
-        raise RunError(error.about(file, advice) if error.newer else message) from error
+        raise RunError(f"damaged export: {error.about(file, advice)}") from error
     if verify:
         _verify(folder, index.sha256, advice)
     return index

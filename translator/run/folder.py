@@ -1,8 +1,6 @@
 """The folder of one run: its files, its settings, and the check of new settings against them."""
 
 import contextlib
-import filecmp
-import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +14,7 @@ from translator.config.keys import Effect
 from translator.config.resuming import NO_CHANGES, Changes, compare_settings, refusal
 from translator.errors import ConfigError, RunError
 from translator.run import provenance
-from translator.run.files import LOCK_FILE, new_folder, storage_errors, write_json, write_text
+from translator.run.files import new_folder, storage_errors, write_bytes, write_json, write_text
 from translator.run.records import RecordError, read_record
 
 _SESSIONS: Final = TypeAdapter(dict[Literal["sessions"], list[dict[str, Any]]])  # run.json
@@ -55,18 +53,8 @@ class RunFolder:
 
     def owns(self, file: Path) -> bool:
         """Return whether `file`, a path below this folder, is where only this program writes."""
-        return file.relative_to(self.path).parts[0] in (
-            self.config_file.name,
-            self.info_file.name,
-            self.log_file.name,
-            LOCK_FILE,
-            self.subword_folder.name,
-            self.preparation_folder.name,
-            self.held_out_folder.name,
-            self.checkpoints_folder.name,
-            self.tensorboard_folder.name,
-            self.evaluation_folder.name,
-        )
+        places = [place for place in vars(self).values() if place != self.path]
+        return any(file.is_relative_to(place) for place in places)
 
     @classmethod
     def open(cls, path: Path | str) -> "RunFolder":
@@ -133,15 +121,18 @@ class RunFolder:
 
         `normalizer` is the content of the file with the rules of the normalizer.
         """
+        contents = {file.name: file.read_bytes() for file in folder.iterdir()}
+        contents[self.normalizer_file.name] = normalizer.encode()
         # Equal files stay as they are, so that a resumed run writes nothing.
-        names = [file.name for file in folder.iterdir()]
-        equal_names, _, _ = filecmp.cmpfiles(folder, self.subword_folder, names, shallow=False)
-        has_rules = self.normalizer_file.is_file() and self.normalizer_file.read_bytes() == normalizer.encode()
-        if len(equal_names) < len(names) or not has_rules:
+        different_names = []
+        for name, content in contents.items():
+            kept_file = self.subword_folder / name
+            if not (kept_file.is_file() and kept_file.read_bytes() == content):
+                different_names.append(name)
+        if different_names:
             with new_folder(self.subword_folder) as beside:
-                for name in names:
-                    shutil.copyfile(folder / name, beside / name)
-                write_text(beside / self.normalizer_file.name, normalizer)
+                for name, content in contents.items():
+                    write_bytes(beside / name, content)
 
     def note_session(self, environment: dict[str, Any], changes: Changes = NO_CHANGES) -> None:
         """Add the environment and the changed settings of a training session to run.json."""

@@ -17,7 +17,6 @@ from translator.config.resuming import flatten
 _PACKAGES: Final = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic")
 """Packages whose version can change a score."""
 _MACHINE: Final = ("versions", "hardware", "processes", "threads", "choices")  # may change the bits of a result
-_REASONS: Final = "choices.reasons"  # texts that explain the choices; they change without an effect
 _SECONDS_FOR_GIT: Final = 10
 
 
@@ -55,7 +54,7 @@ def environment_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> li
     changes = []
     for key in old_values | new_values:
         old, new = old_values.get(key), new_values.get(key)
-        if old != new and not key.startswith(_REASONS):
+        if old != new:
             changes.append(f"since the last start of this run {key} has changed: {old} → {new}; results may differ")
     return changes
 

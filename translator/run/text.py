@@ -1,5 +1,7 @@
 """Text for terminals and logs: escaping, excerpts and tables."""
 
+import shlex
+import sys
 import textwrap
 import unicodedata
 from collections.abc import Sequence
@@ -34,6 +36,11 @@ def excerpt(text: str, longest: int) -> str:
 def wrapped(text: str) -> list[str]:
     """Return `text` as indented lines of at most 80 characters, to stand below a name."""
     return textwrap.wrap(text, 80, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+
+
+def install_command(*arguments: str) -> str:
+    """Return the command for pip with these arguments, for the Python that runs this program."""
+    return shlex.join([sys.executable, "-m", "pip", "install", *arguments])  # a bare `pip` may belong to another
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1) -> str:

@@ -96,11 +96,14 @@ class WorkerPool:
 
     def close(self) -> None:
         """End all processes at once."""
-        processes = list((self._executor._processes or {}).values())  # `kill_workers` of Python 3.14 does all this
-        self._executor.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
+        executor: Any = self._executor  # `kill_workers` of Python 3.14 leaves the ends of its queues open
+        # A killed process may have sent half a result, or received half an item. Without these ends of its queues, no
+        # thread of this process is blocked by the other half.
+        executor._result_queue._writer.close()
+        executor._call_queue._reader.close()
+        for process in list((executor._processes or {}).values()):
             process.kill()
-        self._executor.shutdown()
+        executor.shutdown(cancel_futures=True)
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from typing import Final
 
 from translator.config import SearchConfig
 from translator.errors import InputError
-from translator.run.installing import install_command
+from translator.run.text import install_command
 
 _MOST_TRANSLATIONS: Final = 10  # of a line
 _BYTES_PER_CHARACTER: Final = 12  # of JSON, where an emoji may be two escapes such as \\ud83d

@@ -5,6 +5,7 @@ runs on GPUs of its own major version with an equal or higher minor one, PTX cod
 (NVIDIA, *CUDA C++ Programming Guide*, "Binary Compatibility" and "PTX Compatibility").
 """
 
+import contextlib
 import os
 import re
 import warnings
@@ -15,7 +16,6 @@ from typing import Final
 import torch
 
 from translator.run.logging import warn_once
-from translator.run.memory import read_system_file
 
 WHAT_TO_INSTALL: Final = "docs/training.md says what to install (`The right torch for the GPU`)"
 _DRIVER: Final = Path("/proc/driver/nvidia/version")
@@ -41,10 +41,10 @@ def gpu_problem(number: int = 0) -> str | None:
     """
     if gpu_count() > 0:
         return _missing_kernels(number)
-    driver = re.search(r"\d{3,}(\.\d+)+", read_system_file(_DRIVER))
+    driver = _driver_version()
     if driver is None or os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
         return None
-    return f"torch {torch.__version__} cannot use the NVIDIA GPU with driver {driver[0]} ({_error_at_start()})"
+    return f"torch {torch.__version__} cannot use the NVIDIA GPU with driver {driver} ({_error_at_start()})"
 
 
 def use_expandable_segments() -> None:
@@ -99,6 +99,14 @@ def has_kernels(capability: tuple[int, int], architectures: Sequence[str]) -> bo
         if kind == "compute" and capability >= (major, minor):
             return True
     return False
+
+
+def _driver_version() -> str | None:
+    """Return the version of the NVIDIA driver; None on a machine without one."""
+    with contextlib.suppress(OSError):
+        version = re.search(r"\d{3,}(\.\d+)+", _DRIVER.read_text(encoding="ascii", errors="replace"))
+        return None if version is None else version[0]
+    return None
 
 
 def _error_at_start() -> str:

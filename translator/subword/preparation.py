@@ -39,7 +39,7 @@ def prepare_subword(
     """Return the models of a training split and their folder `<prepared_directory>/subword-<16 hex>`.
 
     They are trained, or loaded if they exist for the same text and settings. Each is trained on at most
-    `max_training_sentences` drawn lines.
+    100,000 drawn lines.
 
     Args:
         config: the settings. With `models_from`, the models of that run are used, and the words of this text are added

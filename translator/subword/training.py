@@ -29,13 +29,16 @@ if TYPE_CHECKING:  # not for loading a model, which should be fast
     from translator.corpus.split import Split
 
 _TRAINING_THREADS: Final = 4  # fixed: the sums of the EM steps depend on the division of the text among threads
+_MOST_SENTENCES: Final = 100_000  # drawn at random, for each model; a joint one takes half from each language
+_SEED: Final = 1  # of the draw
+_CHARACTER_COVERAGE: Final = 0.9999  # share of the character occurrences in the training text that get pieces
 _LONGEST_SENTENCE: Final = 100_000  # bytes; SentencePiece ignores longer training sentences
 _ROOM_FOR_BYTES: Final = 1000  # vocabulary size from which byte fallback is the default
 _BYTES: Final = 256  # pieces of byte fallback
 _BOUNDARY: Final = "\x1f"  # unit separator: no piece crosses it
 _BETWEEN_DIGITS: Final = re.compile(r"(?<=\d)(?=\d)")
 _KEPT_IF_SEEN: Final = frozenset(TAG + "0123456789۰۱۲۳۴۵۶۷۸۹٠١٢٣٤٥٦٧٨٩.,;:!?'\"()[]-/%،؛؟«»٪٫٬–—“”‘’")
-"""Digits, basic punctuation and the back-translation tag: kept if in the text, whatever `character_coverage` says."""
+"""Digits, basic punctuation and the back-translation tag: kept if in the text, whatever `_CHARACTER_COVERAGE` says."""
 
 
 class VocabularySizeError(SubwordError):
@@ -100,7 +103,7 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, f
             model_type=config.model_type,
             vocab_size=config.vocabulary_size,
             hard_vocab_limit=not by_character,
-            character_coverage=config.character_coverage,
+            character_coverage=_CHARACTER_COVERAGE,
             required_chars="".join(sorted(required_characters)),
             byte_fallback=uses_byte_fallback(config),
             user_defined_symbols=list(PLACEHOLDERS[: config.placeholders]),
@@ -166,7 +169,7 @@ def _explain(message: str, config: SubwordConfig, name: str, sentences: int) -> 
     )
 
 
-def draw_lines(corpus: "PreparedCorpus", split: "Split", side: "Side", limit: int, seed: int) -> Iterator[str]:
+def draw_lines(corpus: "PreparedCorpus", split: "Split", side: "Side", limit: int, seed: int = _SEED) -> Iterator[str]:
     """Yield at most `limit` lines of one side of `split`, drawn uniformly, in order; reads files to their ends."""
     names = corpus.names(split)
     total = sum(corpus.count(split, name) for name in names)
@@ -193,16 +196,16 @@ class TrainingText:
 
     def train(self, config: SubwordConfig) -> bytes:
         """Return the bytes of a model with the given settings; raises as `train_model` does."""
-        return train_model(self._lines(config.seed), config, self.name, fold=self.fold)
+        return train_model(self._lines(), config, self.name, fold=self.fold)
 
-    def _lines(self, seed: int) -> Iterator[str]:
+    def _lines(self) -> Iterator[str]:
         for side, limit in self.limits.items():
-            yield from draw_lines(self.corpus, "train", side, limit, seed)
+            yield from draw_lines(self.corpus, "train", side, limit)
 
 
 def training_texts(config: SubwordConfig, corpus: "PreparedCorpus") -> list[TrainingText]:
     """Return the text of each model: one for each language, or one for both if `config.joint`."""
-    limit = config.max_training_sentences
+    limit = _MOST_SENTENCES
     if config.joint:
         limits: Mapping[Side, int] = {"en": limit - limit // 2, "fa": limit // 2}
         return [TrainingText(name="joint", corpus=corpus, limits=limits, fold=False)]
