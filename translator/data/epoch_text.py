@@ -8,6 +8,7 @@ N pairs
 """
 
 import functools
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -136,10 +137,15 @@ def _sampler(model: SubwordModel, strength: float, seed: str) -> SubwordSampler:
 
 
 def _with_rows(rows: FlatRows, places: Numbers, new_rows: Sequence[Sequence[int]]) -> FlatRows:
-    """Return `rows` with other ids for the sentences at `places`."""
-    sentences = np.split(rows.ids, np.cumsum(rows.lengths)[:-1])
-    for place, row in zip(places.tolist(), new_rows, strict=True):
-        sentences[place] = np.array(row, np.int32)
+    """Return `rows` with other ids for the sentences at `places`, which are ascending."""
+    is_new = np.zeros(len(rows.lengths), np.bool_)
+    is_new[places] = True
     lengths = rows.lengths.copy()
     lengths[places] = [len(row) for row in new_rows]
-    return FlatRows(ids=np.concatenate(sentences), lengths=lengths)
+
+    # The tokens of both kinds of sentences keep their order.
+    ids = np.empty(int(lengths.sum()), np.int32)
+    is_of_new = np.repeat(is_new, lengths)
+    ids[is_of_new] = np.fromiter(itertools.chain.from_iterable(new_rows), np.int32)
+    ids[~is_of_new] = rows.ids[np.repeat(~is_new, rows.lengths)]
+    return FlatRows(ids=ids, lengths=lengths)
