@@ -30,7 +30,7 @@ from translator.config import Config, SearchConfig, parse_config
 from translator.core.loss import Losses, TeacherForcing, head_loss
 from translator.core.transformer import Transformer
 from translator.core.update import Learner, StepResult, forward_backward
-from translator.data import Batch, DataPosition, StepBatches, collate_rows
+from translator.data import Batch, StepBatches, collate_rows
 from translator.inference.torch_searcher import TorchSearcher
 from translator.search.request import SearchRequest
 from translator.speed.blockwise_loss import blockwise_head_loss
@@ -171,7 +171,6 @@ def make_updates(learner: Learner, config: Config) -> StepResult:
         share = StepBatches(
             batches=micro_batches,
             target_tokens=sum(micro_batch.target_tokens for micro_batch in micro_batches),
-            next_position=DataPosition(),
         )
         result = learner.update(share, number)
         if average is not None:

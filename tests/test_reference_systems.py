@@ -16,7 +16,7 @@ from tests.support.small_model import SMALL, small_batch, small_model
 from translator.config import Config, SearchConfig, parse_config
 from translator.core import EOS, PAD, SOS
 from translator.core.attention import AttentionKernel, MultiHeadAttention, attention, recording
-from translator.core.batch import DataPosition, collate_source
+from translator.core.batch import collate_source
 from translator.core.layers import NetworkSettings
 from translator.core.loss import label_smoothed_loss
 from translator.core.masks import MaskGenerator, Masks, one_sentence_a_row
@@ -28,7 +28,7 @@ from translator.core.transformer import (
     Transformer,
     init_weights,
 )
-from translator.data import DataHandler
+from translator.data import DataHandler, DataPosition
 
 
 def stack_of(settings: NetworkSettings) -> DecoderStack:

@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.support.toy_training import TASKS, step_of, toy_learner, toy_pairs, toy_steps
-from translator.core.batch import DataPosition, StepBatches, collate_rows
+from tests.support.toy_training import START, TASKS, step_of, toy_learner, toy_pairs, toy_steps
+from translator.core.batch import StepBatches, collate_rows
 from translator.core.loop import Clock, Intervals, Limits, Progress, Tick, train
 from translator.core.optimizer import ScheduleSettings
 from translator.core.update import StepResult
@@ -177,7 +177,7 @@ class Stops:
     def trained(self, stops: list[int]) -> dict[str, Tensor]:
         """Return the weights after seven updates, with a restart after each number of updates of `stops`."""
         progress = Progress()
-        position = DataPosition()
+        position = START
         learner = self.learner()
         for end in [*stops, 7]:
             fresh = self.learner()
@@ -198,7 +198,7 @@ class Stops:
 class PositionDiary(Diary):
     """Keeps the position of the next batches."""
 
-    position = DataPosition()
+    position = START
 
     def updated(self, result: StepResult, tick: Tick) -> None:
         self.position = result.step_batches.next_position

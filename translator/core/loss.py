@@ -13,7 +13,7 @@ R rows, L positions of a row, N = R · L positions, V target vocabulary, D model
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import torch
@@ -146,8 +146,7 @@ class TeacherForcing:
         # R-Drop compares two dropouts: without dropout there is nothing to compare.
         if self.r_drop > 0.0 and self.model.training:
             # Two passes with different dropout are one pass over every row twice.
-            doubled = replace(batch, fields=torch.cat((batch.fields, batch.fields), dim=1))
-            states = self.model.states(doubled).flatten(0, 1)  # (2N, D)
+            states = self.model.states(batch.twice()).flatten(0, 1)  # (2N, D)
             losses = self.r_drop_loss(states, head, labels, self.label_smoothing, self.r_drop)
         else:
             states = self.model.states(batch).flatten(0, 1)  # (N, D)

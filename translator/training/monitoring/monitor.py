@@ -196,8 +196,8 @@ def _padding(results: Sequence[StepResult]) -> float:
     positions = 0
     for result in results:
         for batch in result.step_batches.batches:
-            tokens += batch.source_tokens + batch.target_tokens
-            positions += batch.positions
+            tokens += int(batch.source_lengths.sum()) + batch.target_tokens
+            positions += batch.source.numel() + batch.labels.numel()
     return 1.0 - tokens / positions
 
 
