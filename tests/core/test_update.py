@@ -12,7 +12,7 @@ from tests.support.toy_training import step_of
 from translator.core.batch import Batch, collate_rows
 from translator.core.loss import TeacherForcing
 from translator.core.optimizer import ModelOptimizer, OptimizerSettings, ScheduleSettings
-from translator.core.update import Learner, plain_learner, seed_update
+from translator.core.update import Gradients, Learner, seed_update
 
 ROWS = [
     [([5, 6, 7], [20, 21]), ([8], [22, 23, 24, 25]), ([9, 10], [11])],
@@ -27,7 +27,8 @@ SCHEDULE = ScheduleSettings(learning_rate=1e-2, schedule="constant")
 
 def learner_of(clip: float | None = None, schedule: ScheduleSettings = SCHEDULE, **changes: Any) -> Learner:
     model = small_model(**changes)
-    return plain_learner(TeacherForcing(model, 0.1), ModelOptimizer(model, OptimizerSettings(clip=clip)), schedule)
+    optimizer = ModelOptimizer(model, OptimizerSettings(clip=clip))
+    return Learner(TeacherForcing(model, 0.1), optimizer, Gradients(model.parameters()), schedule)
 
 
 def weights_of(learner: Learner) -> dict[str, Tensor]:
@@ -46,7 +47,8 @@ def gradients_of_step(batches: list[Batch]) -> list[Tensor]:
                     assert weight.grad is not None
                     weight.sub_(weight.grad)
 
-    learner = plain_learner(TeacherForcing(model, 0.1), GradientDescent(model, OptimizerSettings()), SCHEDULE)
+    optimizer = GradientDescent(model, OptimizerSettings())
+    learner = Learner(TeacherForcing(model, 0.1), optimizer, Gradients(model.parameters()), SCHEDULE)
     learner.update(step_of(batches), 1)
     return [old - new.detach() for old, new in zip(before, model.parameters(), strict=True)]
 

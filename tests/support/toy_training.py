@@ -15,7 +15,7 @@ from translator.core.loss import TeacherForcing
 from translator.core.optimizer import ModelOptimizer, OptimizerSettings, ScheduleSettings
 from translator.core.packing import RowPlan, plan_rows
 from translator.core.transformer import Transformer
-from translator.core.update import Learner, plain_learner
+from translator.core.update import Gradients, Learner
 
 Task = Callable[[list[int]], list[int]]
 
@@ -100,4 +100,5 @@ def toy_learner(
     }
     model = Transformer(NetworkSettings(**(network | changes)), VOCABULARY, VOCABULARY)
     loss = TeacherForcing(model, label_smoothing, r_drop)
-    return plain_learner(loss, ModelOptimizer(model, optimizer or OptimizerSettings()), schedule)
+    moments = ModelOptimizer(model, optimizer or OptimizerSettings())
+    return Learner(loss, moments, Gradients(model.parameters()), schedule)
