@@ -15,6 +15,7 @@ from translator.core.loss import label_smoothed_loss, log_probabilities
 from translator.core.masks import Masks, one_sentence_a_row
 from translator.core.transformer import Transformer
 from translator.data import collate_rows
+from translator.inference.attention_weights import weights_of_layers
 
 
 def masks_of(model: Transformer, source: Tensor, target_input: Tensor) -> Masks:
@@ -204,7 +205,7 @@ def states_with_last_token(token: int, *, masked: bool) -> Tensor:
 def test_self_attention_is_causal() -> None:
     model = small_model().eval()
     source, target_input, _ = small_batch()
-    for weights in model.attention(source, target_input).decoder:
+    for weights in weights_of_layers(model, source, target_input).decoder:
         assert (weights.triu(1) == 0).all()
 
 

@@ -15,7 +15,7 @@ from tests.support.searching import search
 from tests.support.small_model import SMALL, small_batch, small_model
 from translator.config import Config, SearchConfig, parse_config
 from translator.core import EOS, PAD, SOS
-from translator.core.attention import AttentionKernel, MultiHeadAttention, attention, recording
+from translator.core.attention import AttentionKernel, MultiHeadAttention, attention
 from translator.core.batch import collate_source
 from translator.core.layers import NetworkSettings
 from translator.core.loss import label_smoothed_loss, log_probabilities
@@ -29,6 +29,7 @@ from translator.core.transformer import (
     init_weights,
 )
 from translator.data import DataHandler, DataPosition
+from translator.inference.attention_weights import recording
 
 
 def stack_of(settings: NetworkSettings) -> DecoderStack:

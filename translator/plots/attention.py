@@ -14,6 +14,7 @@ import torch
 
 from translator.core import EOS, SOS
 from translator.errors import InputError
+from translator.inference.attention_weights import weights_of_layers
 from translator.inference.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
 from translator.plots.style import PAGE_INCHES, house_style, new_figure
@@ -102,7 +103,7 @@ def sentence_attention(
     labels = [*best.tokens, EOS] if best.finished else list(best.tokens)
     target_input = [SOS, *labels[:-1]]
     model = translator.searcher.models[0]
-    attention = model.attention(torch.tensor([source]), torch.tensor([target_input]))
+    attention = weights_of_layers(model, torch.tensor([source]), torch.tensor([target_input]))
     weights = torch.stack(getattr(attention, kind))  # (layers, 1, H, T, S)
 
     # 3. Spell the pieces of queries and keys.
