@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, assert_never
 
 import torch
 from torch import Tensor, nn
@@ -49,9 +49,11 @@ def learning_rate(step: int, settings: ScheduleSettings, seconds: float = 0.0) -
     if settings.schedule == "cosine":
         half_cosine = 0.5 * (1.0 + math.cos(math.pi * _decay_progress(step, settings, seconds)))
         return rate * (COSINE_FLOOR + (1.0 - COSINE_FLOOR) * half_cosine)
-    if settings.schedule == "inverse_sqrt" and step > warmup_steps:
-        return rate * math.sqrt(max(1, warmup_steps) / step)
-    return rate
+    if settings.schedule == "inverse_sqrt":
+        return rate * math.sqrt(max(1, warmup_steps) / step) if step > warmup_steps else rate
+    if settings.schedule == "constant":
+        return rate
+    assert_never(settings.schedule)
 
 
 def drops(step: int, settings: ScheduleSettings, seconds: float = 0.0) -> bool:
@@ -69,7 +71,8 @@ def _decay_progress(step: int, settings: ScheduleSettings, seconds: float) -> fl
 def _planned_step(step: int, settings: ScheduleSettings, seconds: float) -> float:
     """Return how far a schedule of `max_steps` has come: at update `step`, or later if the clock says so.
 
-    A slow machine cannot make `max_steps` updates in `minutes`. Then the share of the minutes that is over decides.
+    A slow machine cannot make `max_steps` updates in `minutes`. Then the share of the minutes that is over decides. It
+    moves the cosine and the start of dropout; warm-up and inverse square root follow the updates alone.
     """
     if settings.minutes is None:
         return float(step)
