@@ -1,7 +1,6 @@
 """The learning rate of each update, and the optimizer of a model: AdamW (Loshchilov and Hutter 2019)."""
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, assert_never
@@ -94,7 +93,7 @@ class OptimizerSettings:
 
 
 class ModelOptimizer:
-    """Updates the weights of a model, and holds the optimizer's moments."""
+    """Updates the weights of a model by optimizers, which hold the moments: `optimizers`, by name."""
 
     def __init__(
         self,
@@ -121,7 +120,6 @@ class ModelOptimizer:
             if weight not in weights_of_extra:
                 (matrices if weight.dim() >= 2 else vectors).append(weight)
 
-        # A checkpoint numbers the weights of an optimizer in the order of its groups.
         groups: list[dict[str, Any]] = [{"params": matrices}, {"params": vectors, "weight_decay": 0.0}]
         adamw = torch.optim.AdamW(
             groups,
@@ -131,7 +129,7 @@ class ModelOptimizer:
             weight_decay=settings.weight_decay,
             fused=True,
         )
-        self._optimizers: dict[str, Any] = {"optimizer": adamw, **extra}
+        self.optimizers: dict[str, Any] = {"optimizer": adamw, **extra}
 
     @property
     def scale(self) -> Tensor | float:
@@ -142,7 +140,7 @@ class ModelOptimizer:
     def groups(self) -> list[dict[str, Any]]:
         """The parameter groups of all optimizers."""
         groups = []
-        for optimizer in self._optimizers.values():
+        for optimizer in self.optimizers.values():
             groups += optimizer.param_groups
         return groups
 
@@ -167,38 +165,7 @@ class ModelOptimizer:
         # The fused kernel divides gradients by `grad_scale`, and skips the update if `found_inf` is 1. So a GPU decides
         # for itself, and the program need not wait. Both attributes are made for `torch.amp.GradScaler`.
         found_inf = (~finite).float()
-        for optimizer in self._optimizers.values():
+        for optimizer in self.optimizers.values():
             optimizer.grad_scale = divisor if isinstance(divisor, Tensor) else None
             optimizer.found_inf = found_inf
             optimizer.step()
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Return moments and counts by `OPTIMIZER.NUMBER.KIND`, for a file of tensors.
-
-        OPTIMIZER is `optimizer` (AdamW) or the name of another; NUMBER is that of the weight.
-        """
-        tensors = {}
-        for name, optimizer in self._optimizers.items():
-            for number, moments in optimizer.state_dict()["state"].items():
-                for kind, tensor in moments.items():
-                    tensors[f"{name}.{number}.{kind}"] = tensor
-        return tensors
-
-    def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Load the result of `tensors`; learning rate and other settings keep their current values.
-
-        Raises KeyError: `tensors` has an optimizer that this one lacks.
-        """
-        # 1. Sort the tensors by optimizer and weight.
-        states: dict[str, dict[int, dict[str, Tensor]]] = {}
-        for name in self._optimizers:
-            states[name] = defaultdict(dict)
-        for key, tensor in tensors.items():
-            name, number, kind = key.split(".", 2)
-            if name != "loss_scale":  # see `speed/loss_scale.py`; a run may change its precision
-                states[name][int(number)][kind] = tensor
-
-        # 2. Give each optimizer its moments.
-        for name, optimizer in self._optimizers.items():
-            settings = optimizer.state_dict()["param_groups"]
-            optimizer.load_state_dict({"state": states[name], "param_groups": settings})
