@@ -113,9 +113,9 @@ class DecoderStack(nn.Module):
 class Transformer(nn.Module):
     """A translation model: embeddings, encoder, decoder and output head.
 
-    A tied weight exists once, under one name, also in a saved model: `tied_embeddings` says whether the head is the
-    target embedding (`target`), and whether both embeddings, with learned positions, are one (`all`). V is
-    `target_vocabulary`. All methods with token ids raise ValueError if a row is longer than `max_positions`.
+    With `tied_embeddings: target` the head is the target embedding; with `all`, the source embedding is it too, learned
+    positions included. A tied weight exists once, under one name, also in a saved model. V is `target_vocabulary`. All
+    methods with token ids raise ValueError if a row is longer than `max_positions`.
     """
 
     def __init__(self, settings: NetworkSettings, source_vocabulary: int, target_vocabulary: int) -> None:
