@@ -14,11 +14,13 @@ from translator.core.attention import SelfAttention
 from translator.core.transformer import Transformer
 
 
-def complex_rotate(x: Tensor, rotation: Tensor) -> Tensor:
-    """Return `x` (R, H, L, K) turned by `rotation` (R, 1, L, K/2, 2), as `translator.core.positions.rotate` does.
+def complex_rotate(x: Tensor, rotation: Tensor | None) -> Tensor:
+    """Return `x` (R, H, L, K) turned by `rotation` (R, 1, L, K/2, 2); `x` itself without one.
 
     tests/equal/test_rotation.py compares both.
     """
+    if rotation is None:
+        return x
     y: Tensor = _Rotation.apply(x, rotation)  # type: ignore[no-untyped-call]
     return y
 
@@ -51,4 +53,4 @@ def use_complex_rotation(model: Transformer) -> None:
     """Let all layers of `model` rotate in this way."""
     for module in model.modules():
         if isinstance(module, SelfAttention):
-            module.rotation = complex_rotate
+            module.rotate = complex_rotate
