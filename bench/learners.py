@@ -128,7 +128,6 @@ class OurLearner(Learner):
         share = StepBatches(
             batches=(batch,),
             target_tokens=batch.target_tokens,
-            next_position=DataPosition(),
         )
         self._learner.update(share, number)
 
@@ -261,8 +260,8 @@ class Contest:
         return {
             "seconds": seconds,
             "target_tokens": target_tokens,
-            "tokens": target_tokens + sum(batch.source_tokens for batch in batches),
-            "positions": sum(batch.positions for batch in batches),
+            "tokens": target_tokens + sum(int(batch.source_lengths.sum()) for batch in batches),
+            "positions": sum(batch.source.numel() + batch.labels.numel() for batch in batches),
             "flops": sum(self._flops(batch.source_lengths, batch.target_lengths) for batch in batches),
         }
 

@@ -99,7 +99,9 @@ def positions_figure(recipe: str) -> Figure:
     title = f"{model.positions} positions of {recipe}, width {model.d_model}"
     if model.positions == "rotary":
         title += f", {model.heads} heads"
-        vectors = RotaryPositions(model.d_model // model.heads, _POSITIONS).table.numpy()
+        table = RotaryPositions(model.d_model // model.heads, _POSITIONS).table
+        assert table is not None
+        vectors = table.numpy()
     else:
         vectors = sinusoidal_positions(_POSITIONS, model.d_model).numpy()
     figure = Figure(figsize=(PAGE_INCHES, 3.4))

@@ -29,8 +29,8 @@ import translator
 from translator.config import Config, SearchConfig, parse_config
 from translator.core.loss import Losses, TeacherForcing, head_loss
 from translator.core.transformer import Transformer
-from translator.core.update import Learner, StepResult, forward_backward
-from translator.data import Batch, DataPosition, StepBatches, collate_rows
+from translator.core.update import Learner, StepResult
+from translator.data import Batch, StepBatches, collate_rows
 from translator.inference.torch_searcher import TorchSearcher
 from translator.search.request import SearchRequest
 from translator.speed.blockwise_loss import blockwise_head_loss
@@ -129,13 +129,7 @@ def check_update(settings: tuple[str, ...]) -> str:
         # Those of a GPU, also where the simulated device is the CPU.
         gradients = FlatGradients(list(learner.loss.model.parameters()), lambda values: None)
 
-        def loss_on_device(micro_batch: Batch) -> Losses:
-            with arithmetic.autocast():
-                return learner.loss(micro_batch.to(DEVICE))
-
-        learner = replace(
-            learner, gradients=gradients, forward_backward=partial(forward_backward, loss_on_device, gradients)
-        )
+        learner = replace(learner, gradients=gradients)
         result = make_updates(learner, config)
         assert not reads, f"an update waits for the GPU: {reads}"
         losses = validation_losses(learner, arithmetic)
@@ -171,7 +165,6 @@ def make_updates(learner: Learner, config: Config) -> StepResult:
         share = StepBatches(
             batches=micro_batches,
             target_tokens=sum(micro_batch.target_tokens for micro_batch in micro_batches),
-            next_position=DataPosition(),
         )
         result = learner.update(share, number)
         if average is not None:

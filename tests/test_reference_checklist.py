@@ -11,10 +11,11 @@ from tests.support.searching import search
 from tests.support.small_model import small_batch, small_model
 from translator.config import ModelConfig, SearchConfig
 from translator.core import EOS, PAD, SOS, UNK
-from translator.core.loss import label_smoothed_loss
+from translator.core.loss import label_smoothed_loss, log_probabilities
 from translator.core.masks import Masks, one_sentence_a_row
 from translator.core.transformer import Transformer
 from translator.data import collate_rows
+from translator.inference.attention_weights import weights_of_layers
 
 
 def masks_of(model: Transformer, source: Tensor, target_input: Tensor) -> Masks:
@@ -131,15 +132,15 @@ def test_each_sublayer_has_a_residual_and_a_layer_norm(norm: str) -> None:
 def test_cross_entropy_ignores_padding() -> None:
     source, target_input, labels = small_batch()
     logits = small_model().eval()(source, target_input).detach()
-    log_probabilities = logits.log_softmax(-1)
+    log_p = logits.log_softmax(-1)
     expected = torch.zeros(())
     for row, length in enumerate((5, 3)):
         for t in range(length):
             label = labels[row, t]
-            expected -= log_probabilities[row, t, label]
+            expected -= log_p[row, t, label]
 
     logits[1, 3:] = 99.0 * torch.randn(2, 27)  # the labels there are PAD
-    loss = label_smoothed_loss(logits.flatten(0, 1), labels.flatten(), 0.0)
+    loss = label_smoothed_loss(log_probabilities(logits.flatten(0, 1)), labels.flatten(), 0.0)
     torch.testing.assert_close(loss.objective, expected)
 
 
@@ -204,7 +205,7 @@ def states_with_last_token(token: int, *, masked: bool) -> Tensor:
 def test_self_attention_is_causal() -> None:
     model = small_model().eval()
     source, target_input, _ = small_batch()
-    for weights in model.attention(source, target_input).decoder:
+    for weights in weights_of_layers(model, source, target_input).decoder:
         assert (weights.triu(1) == 0).all()
 
 

@@ -15,10 +15,10 @@ from tests.support.searching import search
 from tests.support.small_model import SMALL, small_batch, small_model
 from translator.config import Config, SearchConfig, parse_config
 from translator.core import EOS, PAD, SOS
-from translator.core.attention import AttentionKernel, MultiHeadAttention, attention, recording
-from translator.core.batch import DataPosition, collate_source
+from translator.core.attention import AttentionKernel, MultiHeadAttention, attention
+from translator.core.batch import collate_source
 from translator.core.layers import NetworkSettings
-from translator.core.loss import label_smoothed_loss
+from translator.core.loss import label_smoothed_loss, log_probabilities
 from translator.core.masks import MaskGenerator, Masks, one_sentence_a_row
 from translator.core.positions import PositionEncoding
 from translator.core.transformer import (
@@ -28,7 +28,8 @@ from translator.core.transformer import (
     Transformer,
     init_weights,
 )
-from translator.data import DataHandler
+from translator.data import DataHandler, DataPosition
+from translator.inference.attention_weights import recording
 
 
 def stack_of(settings: NetworkSettings) -> DecoderStack:
@@ -307,7 +308,7 @@ class TestR5:
 
             # 2. A training step.
             logits = model.project(model.states(batch)).flatten(0, 1)
-            loss = label_smoothed_loss(logits, batch.labels.flatten(), 0.0).objective
+            loss = label_smoothed_loss(log_probabilities(logits), batch.labels.flatten(), 0.0).objective
             optimizer.zero_grad()
             torch.autograd.backward(loss / batch.target_tokens)
             optimizer.step()

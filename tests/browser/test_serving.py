@@ -10,7 +10,6 @@ from tests.support.chromium import Browser, Visitor
 from tests.support.echo_model import Echo, Words, echo
 from tests.support.serve_stand_ins import served
 from translator.config import SearchConfig
-from translator.core.transformer import AttentionWeights
 from translator.inference.translator import Translator
 from translator.serve import Limits
 
@@ -32,13 +31,13 @@ class PersianWords(Words):
 class WordByWord(Echo):
     """Gives three quarters of its attention to the word that it translates, and the rest to the end of the source."""
 
-    def attention(self, source: Tensor, target_input: Tensor) -> AttentionWeights:
-        weights = torch.zeros(source.size(0), 1, target_input.size(1), source.size(1))
-        last_place = source.size(1) - 1
-        for place in range(target_input.size(1)):
-            weights[:, :, place, min(place, last_place)] += 0.75
-            weights[:, :, place, last_place] += 0.25
-        return AttentionWeights(encoder=[], decoder=[], cross=[weights])
+    def cross_attention(self, source_length: int, target_length: int) -> Tensor:
+        weights = torch.zeros(target_length, source_length)
+        last_place = source_length - 1
+        for place in range(target_length):
+            weights[place, min(place, last_place)] += 0.75
+            weights[place, last_place] += 0.25
+        return weights
 
 
 def word_by_word() -> Translator:

@@ -32,7 +32,7 @@ def test_sentences_are_numbered_from_one_and_their_positions_from_zero() -> None
 
 
 def test_only_real_tokens_are_counted_eos_included() -> None:
-    assert (BATCH.size, BATCH.source_tokens, BATCH.target_tokens, BATCH.positions) == (3, 6, 6, 24)
+    assert BATCH.target_tokens == 6
     assert BATCH.source_lengths.tolist() == [3, 2, 1]
     assert BATCH.target_lengths.tolist() == [2, 3, 1]
 
@@ -44,9 +44,14 @@ def test_a_batch_that_another_process_sends_is_the_same() -> None:
     assert copied.pair_counts.tolist() == BATCH.pair_counts.tolist()
 
 
-def test_values_are_summed_by_sentence() -> None:
-    values = torch.arange(12.0).view(2, 6)
-    assert BATCH.sum_by_sentence(values).tolist() == [1.0, 9.0, 6.0]
+def test_a_batch_taken_twice_has_its_rows_and_their_numbers_twice() -> None:
+    twice = BATCH.twice()
+    rows: list[list[tuple[list[int], list[int]]]] = [[([5, 6], [7]), ([8], [9, 10])], [([], [])]]
+    expected = collate_rows(rows + rows, row_length=6)
+    assert torch.equal(twice.fields, expected.fields)
+    assert twice.pairs.tolist() == [0, 1, 2, 0, 1, 2]
+    for name in ("pair_counts", "source_lengths", "target_lengths"):
+        assert getattr(twice, name).tolist() == getattr(expected, name).tolist()
 
 
 def test_an_empty_row_is_all_pad() -> None:

@@ -10,8 +10,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.support.toy_training import TASKS, step_of, toy_learner, toy_pairs, toy_steps
-from translator.core.batch import DataPosition, StepBatches, collate_rows
+from tests.support.optimizer_steps import continue_from, moments_of
+from tests.support.toy_training import START, TASKS, step_of, toy_learner, toy_pairs, toy_steps
+from translator.core.batch import StepBatches, collate_rows
 from translator.core.loop import Clock, Intervals, Limits, Progress, Tick, train
 from translator.core.optimizer import ScheduleSettings
 from translator.core.update import StepResult
@@ -177,19 +178,19 @@ class Stops:
     def trained(self, stops: list[int]) -> dict[str, Tensor]:
         """Return the weights after seven updates, with a restart after each number of updates of `stops`."""
         progress = Progress()
-        position = DataPosition()
+        position = START
         learner = self.learner()
         for end in [*stops, 7]:
             fresh = self.learner()
             fresh.loss.model.load_state_dict(learner.loss.model.state_dict())
-            fresh.optimizer.restore(learner.optimizer.tensors())
+            continue_from(fresh.optimizer, learner.optimizer)
             learner, progress = fresh, replace(progress)
             diary = PositionDiary(progress)
             steps = toy_steps(self.pairs, position, rows=4)
             train(learner, steps, progress, Limits(end), Intervals(None, 99), diary)
             position = diary.position
         assert position.epoch > 0, "the training crosses the end of an epoch"
-        return {**learner.loss.model.state_dict(), **learner.optimizer.tensors()}
+        return {**learner.loss.model.state_dict(), **moments_of(learner.optimizer)}
 
     def learner(self) -> Any:
         return toy_learner(self.schedule, label_smoothing=0.1, r_drop=1.0, dropout=0.2)
@@ -198,7 +199,7 @@ class Stops:
 class PositionDiary(Diary):
     """Keeps the position of the next batches."""
 
-    position = DataPosition()
+    position = START
 
     def updated(self, result: StepResult, tick: Tick) -> None:
         self.position = result.step_batches.next_position

@@ -11,7 +11,7 @@ from tests.support.known_model import PRODUCIBLE, KnownModel, ScriptedModel, ass
 from tests.support.search_settings import ALPHAS, NORMALIZATIONS, SEEDS, beam
 from translator.core import EOS
 from translator.core.hypothesis import Hypothesis, SearchSettings, length_penalty
-from translator.core.search import STEPS_BETWEEN_READS, beam_search, best_extensions, largest
+from translator.core.search import beam_search, best_extensions, largest
 
 WIDE = 4 * 3**3  # more than a beam of four steps can fill: three tokens that continue, and EOS
 
@@ -223,8 +223,6 @@ def test_sentences_that_stay_after_their_end_find_nothing_more(
     """As on a GPU, where only some steps read which sentences have ended."""
     arguments = (sources(*range(10, 10 + len(limits))), torch.tensor(limits), search, search.beam_size)
     expected = beam_search(KnownModel(seed), *arguments)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("translator.core.search.reads_ends", lambda length, device: length % STEPS_BETWEEN_READS == 0)
-        results = beam_search(KnownModel(seed), *arguments)
+    results = beam_search(KnownModel(seed), *arguments, steps_between_reads=4)
     for hypotheses, expected_hypotheses in zip(results, expected, strict=True):
         assert_same_hypotheses(hypotheses, expected_hypotheses)

@@ -8,9 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from translator.core import EOS, PAD, SOS
-from translator.core.attention import CrossAttention, MultiHeadAttention, SelfAttention
+from translator.core.attention import CrossAttention, SelfAttention
 from translator.core.layers import Activation, DecoderLayer, EncoderLayer, NetworkSettings, NormOrder
-from translator.core.masks import one_sentence_a_row
 from translator.core.transformer import Transformer
 
 SMALL = NetworkSettings(d_model=32, heads=4, encoder_layers=2, decoder_layers=3, feed_forward=48, max_positions=40)
@@ -136,34 +135,6 @@ def test_neither_other_rows_nor_padding_change_the_logits_of_a_row(norm: NormOrd
         torch.testing.assert_close(together[row, :length], alone[0], rtol=1e-5, atol=1e-5)
         padded = model(nn.functional.pad(row_source, (0, 9)), nn.functional.pad(row_target, (0, 5)))
         torch.testing.assert_close(padded[0, :length], alone[0], rtol=1e-5, atol=1e-5)
-
-
-def test_attention_weights_of_each_layer_obey_the_masks_and_sum_to_one() -> None:
-    model = model_of()
-    source, target = batch()
-    weights = model.attention(source, target)
-    masks = model.masks(one_sentence_a_row(source), one_sentence_a_row(target))
-    stacks = ((weights.encoder, 2, (5, 4, 9, 9)), (weights.decoder, 3, (5, 4, 7, 7)), (weights.cross, 3, (5, 4, 7, 9)))
-    for (layers, count, shape), mask in zip(stacks, masks, strict=True):
-        assert len(layers) == count
-        for layer_weights in layers:
-            assert layer_weights.shape == shape
-            assert (layer_weights[~mask.expand_as(layer_weights)] == 0).all()
-            sums = layer_weights.sum(-1)
-            torch.testing.assert_close(sums, torch.ones_like(sums))
-
-
-def test_asking_for_attention_leaves_the_kernel_of_the_model() -> None:
-    model = model_of()
-    kernel = attending_to_nothing
-    model.use_attention(kernel)
-    model.attention(*batch())
-    kernels = [module.kernel for module in model.modules() if isinstance(module, MultiHeadAttention)]
-    assert kernels == [kernel] * (2 + 2 * 3)
-
-
-def attending_to_nothing(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
-    return torch.zeros_like(query)
 
 
 @pytest.mark.parametrize(("tied", "matrices"), [("none", 3), ("target", 2), ("all", 1)])

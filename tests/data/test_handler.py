@@ -273,11 +273,11 @@ def test_the_report_counts_over_long_pairs_and_the_longest(limited: Limited) -> 
     assert max(report.longest for report in reports) == max(over_long)
 
 
-@pytest.mark.parametrize("side", ["source_tokens", "target_tokens"])
+@pytest.mark.parametrize("side", ["source", "target"])
 def test_the_report_counts_the_tokens_of_the_other_pairs(limited: Limited, side: str) -> None:
     reports = [report for report in limited.handler.report if report.split == "train"]
-    counted = sum(getattr(report, side) for report in reports)
-    assert counted == sum(getattr(batch, side) for batch in one_epoch(limited.handler))
+    counted = sum(getattr(report, f"{side}_tokens") for report in reports)
+    assert counted == sum(getattr(batch, f"{side}_lengths").sum() for batch in one_epoch(limited.handler))
 
 
 def test_the_report_has_a_line_for_each_split_of_each_source(limited: Limited) -> None:
@@ -293,7 +293,7 @@ def test_a_limit_of_lengths_needs_no_new_stores(limited: Limited) -> None:
 
 def test_over_long_validation_pairs_are_left_out_of_the_loss(limited: Limited) -> None:
     batches = limited.handler.validation_batches()
-    assert limited.handler.pair_count("validation") == sum(batch.size for batch in batches) < 20
+    assert limited.handler.pair_count("validation") == sum(len(batch.pairs) for batch in batches) < 20
 
 
 def test_a_warning_gives_the_share_of_over_long_pairs(

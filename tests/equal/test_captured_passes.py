@@ -1,7 +1,6 @@
 """Passes that a CUDA graph captures equal those of the core; on a CPU, a stand-in takes the place of the graph."""
 
 import contextlib
-import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,7 +12,7 @@ from torch import Tensor
 from tests.support.small_model import random_pairs, rows_of, small_model
 from translator.core.batch import Batch
 from translator.core.loss import TeacherForcing
-from translator.core.update import ForwardBackward, forward_backward
+from translator.core.update import Gradients, forward_backward
 from translator.speed.gradients import FlatGradients
 from translator.speed.graph import WARM_UPS, CapturedForwardBackward
 
@@ -66,9 +65,14 @@ class Passes:
 
     gradients: FlatGradients
     loss: TeacherForcing
-    plain: ForwardBackward
-    captured: CapturedForwardBackward
+    graphs: CapturedForwardBackward
     calls: list[str]  # what became of each call of the plain pass by the captured one
+
+    def plain(self, batch: Batch, weight: Tensor) -> Tensor:
+        return forward_backward(self.loss, self.gradients, batch, weight)
+
+    def captured(self, batch: Batch, weight: Tensor) -> Tensor:
+        return self.graphs(self.loss, self.gradients, batch, weight)
 
     def train(self, mode: bool) -> None:
         self.loss.model.train(mode)
@@ -79,30 +83,28 @@ def passes(stand_in_for_cuda: None) -> Passes:
     model = small_model(dropout=0.2).train()
     gradients = FlatGradients(list(model.parameters()), sum_in_place=lambda _: None)
     loss = TeacherForcing(model, label_smoothing=0.1)
-    plain = functools.partial(forward_backward, loss, gradients)
     calls: list[str] = []
 
-    def recordable(batch: Batch, weight: Tensor) -> Tensor:
+    def recordable(loss: TeacherForcing, gradients: Gradients, batch: Batch, weight: Tensor) -> Tensor:
         graph = StandInGraph.capturing
         if graph is None:
             calls.append("computed")
-            return plain(batch, weight)
+            return forward_backward(loss, gradients, batch, weight)
         calls.append("captured")
         token_losses = torch.full(batch.labels.shape, torch.nan)  # the memory that a replay writes to
-        graph.recorded.append(lambda: token_losses.copy_(plain(batch, weight)))
+        graph.recorded.append(lambda: token_losses.copy_(forward_backward(loss, gradients, batch, weight)))
         return token_losses
 
-    captured = CapturedForwardBackward(recordable, gradients, model)
-    return Passes(gradients=gradients, loss=loss, plain=plain, captured=captured, calls=calls)
+    return Passes(gradients=gradients, loss=loss, graphs=CapturedForwardBackward(recordable), calls=calls)
 
 
 def results(
-    forward_backward: ForwardBackward, gradients: FlatGradients, batch: Batch, weight: Tensor = WEIGHT
+    one_pass: Callable[[Batch, Tensor], Tensor], gradients: FlatGradients, batch: Batch, weight: Tensor = WEIGHT
 ) -> list[Tensor]:
     """The token losses and the gradients of a pass that begins without gradients and with a fresh seed."""
     gradients.clear()
     torch.manual_seed(3)
-    token_losses = forward_backward(batch, weight)
+    token_losses = one_pass(batch, weight)
     return [token_losses, gradients.flat.clone()]
 
 

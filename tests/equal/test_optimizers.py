@@ -18,6 +18,8 @@ from tests.support.optimizer_steps import (
     no_synchronization,
     skip_update,
 )
+from translator.checkpoint.moments import moments_of as checkpoint_moments
+from translator.checkpoint.moments import restore_moments
 from translator.core.optimizer import ModelOptimizer, OptimizerSettings
 from translator.speed.loss_scale import ScaledOptimizer
 from translator.speed.muon import muon_of
@@ -68,7 +70,7 @@ def test_updates_after_a_restoration_have_the_same_bits(build: Build) -> None:
     restored_model = network()
     restored_model.load_state_dict(model.state_dict())
     restored = build(restored_model)
-    restored.restore(copy.deepcopy(optimizer.tensors()))
+    restore_moments(restored, copy.deepcopy(checkpoint_moments(optimizer)))
 
     make_update(model, optimizer, 2)
     make_update(restored_model, restored, 2)

@@ -98,14 +98,14 @@ def test_attention_without_enough_memory_is_computed_in_halves(monkeypatch: pyte
     searcher = TorchSearcher([model], CPU)
     labels = [[7, 8], [9], [10], [5, 6], [4]]
     expected_maps = searcher.cross_attention(ROWS, labels)
-    attention = model.attention
+    states_of_pairs = model.states_of_pairs
 
     def short_of_memory(source: Tensor, target: Tensor) -> Any:
         if len(source) > 2:
             raise torch.OutOfMemoryError
-        return attention(source, target)
+        return states_of_pairs(source, target)
 
-    monkeypatch.setattr(model, "attention", short_of_memory)
+    monkeypatch.setattr(model, "states_of_pairs", short_of_memory)
     for weights, expected_weights in zip(searcher.cross_attention(ROWS, labels), expected_maps, strict=True):
         assert weights == pytest.approx(expected_weights, abs=1e-6)
 

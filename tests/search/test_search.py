@@ -140,7 +140,7 @@ def test_search_without_float64_finds_the_same_tokens(
     model: Transformer, source: Tensor, config: SearchConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = search(model, source, config)
-    for function in ("core.search._widest_float", "search.token_sampling.widest_float"):
+    for function in ("core.search.widest_float", "search.token_sampling.widest_float"):
         monkeypatch.setattr(f"translator.{function}", lambda device: torch.float32)
     with RefusesFloat64():  # type: ignore[no-untyped-call]
         results = search(model, source, config)

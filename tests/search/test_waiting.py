@@ -17,10 +17,11 @@ from translator.config import SearchConfig
 from translator.core import EOS
 from translator.core.hypothesis import Hypothesis
 from translator.core.layers import NetworkSettings
-from translator.core.search import STEPS_BETWEEN_READS
 from translator.core.transformer import Transformer
 from translator.search.token_sampling import sample_hypotheses
 from translator.speed.top_k import largest_of_groups
+
+STEPS_BETWEEN_READS = 4  # on a GPU
 
 METHODS = [
     SearchConfig(method="greedy"),
@@ -42,9 +43,8 @@ READS = ("aten.nonzero.default", "aten._local_scalar_dense.default", "aten.maske
 def device_behind() -> Iterator[None]:
     """Let searches take the CPU for a device that runs behind."""
     with pytest.MonkeyPatch.context() as patch:
-        for room in ("core.search", "search.token_sampling"):
-            patch.setattr(f"translator.{room}.reads_ends", lambda length, device: length % STEPS_BETWEEN_READS == 0)
         for room in ("inference.torch_searcher", "search.token_sampling"):
+            patch.setattr(f"translator.{room}.steps_between_reads", lambda device: STEPS_BETWEEN_READS)
             patch.setattr(f"translator.{room}.top_k_on", lambda device: largest_of_groups)
         yield
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.support.optimizer_steps import FINITE, make_update, moments_of, network
-from translator.core.optimizer import ModelOptimizer, OptimizerSettings
+from tests.support.optimizer_steps import FINITE
+from translator.core.optimizer import OptimizerSettings
 from translator.speed.loss_scale import FIRST_FACTOR, STEADY, ScaledOptimizer
 
 SETTINGS = OptimizerSettings(clip=None)
@@ -47,22 +47,3 @@ def test_an_overflow_restarts_the_count(optimizer: ScaledOptimizer) -> None:
     assert factor_after(optimizer, 1, ~FINITE) == FIRST_FACTOR / 2
     assert factor_after(optimizer, STEADY - 1) == FIRST_FACTOR / 2
     assert factor_after(optimizer, 1) == FIRST_FACTOR
-
-
-def test_the_state_keeps_its_types_and_its_count_when_it_is_restored(optimizer: ScaledOptimizer) -> None:
-    types = {name: tensor.dtype for name, tensor in optimizer.tensors().items() if name.startswith("loss_scale")}
-    factor_after(optimizer, 1, ~FINITE)
-    factor_after(optimizer, STEADY - 1)
-    restored = ScaledOptimizer(OneWeight(), SETTINGS)
-    restored.restore(optimizer.tensors())
-    assert {name: restored.tensors()[name].dtype for name in types} == types
-    assert factor_after(restored, 1) == FIRST_FACTOR, "the next finite update is the last that it waited for"
-
-
-def test_a_run_may_continue_without_its_loss_scale() -> None:
-    model = network()
-    scaled = ScaledOptimizer(model, SETTINGS)
-    make_update(model, scaled, 1)
-    plain = ModelOptimizer(network(), SETTINGS)
-    plain.restore(scaled.tensors())
-    torch.testing.assert_close(plain.tensors(), moments_of(scaled), rtol=0, atol=0)

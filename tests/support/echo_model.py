@@ -8,7 +8,7 @@ from torch import Tensor
 
 from translator.config import NormalizationConfig, SearchConfig
 from translator.core import EOS, SPECIAL_TOKENS
-from translator.core.transformer import AttentionWeights
+from translator.core.hypothesis import Rows
 from translator.corpus.normalizer import Normalizer
 from translator.inference.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
@@ -76,13 +76,23 @@ class Echo(torch.nn.Module):
         # The logit of the next token is so high that its probability is one.
         return 50.0 * torch.nn.functional.one_hot(next_tokens.clamp(min=EOS), self.vocabulary)
 
-    def attention(self, source: Tensor, target_input: Tensor) -> AttentionWeights:
-        shape = (1, 2, target_input.size(1), source.size(1))
-        first_layer = torch.zeros(shape)
-        last_layer = torch.zeros(shape)
-        last_layer[:, 0, :, 0] = 1.0
-        last_layer[:, 1, :, -1] = 1.0
-        return AttentionWeights(encoder=[], decoder=[], cross=[first_layer, last_layer])
+    def cross_attention(self, source_length: int, target_length: int) -> Tensor:
+        """Each target position attends to the first and to the last source position."""
+        weights = torch.zeros(target_length, source_length)
+        weights[:, 0] += 0.5
+        weights[:, -1] += 0.5
+        return weights
+
+
+class EchoSearcher(TorchSearcher):
+    """Takes the attention from the model's word, instead of recording it."""
+
+    def cross_attention(self, rows: Rows, labels: Rows) -> list[Any]:
+        model: Any = self.models[0]
+        maps = []
+        for row, label in zip(rows, labels, strict=True):
+            maps.append(model.cross_attention(len(row) + 1, len(label)).numpy())
+        return maps
 
 
 def echo(
@@ -93,5 +103,5 @@ def echo(
     model = model or Echo()
     sides = {"source": source, "target": target or source}
     pair: Any = type("Pair", (), sides | {"correct_spelling": SpellingCorrector({})})
-    searcher = TorchSearcher([model], torch.device("cpu"))
+    searcher = EchoSearcher([model], torch.device("cpu"))
     return Translator(searcher, pair, Normalizer(NormalizationConfig()), search, max_length, "echo"), model

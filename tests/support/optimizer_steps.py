@@ -52,9 +52,19 @@ def skip_update(model: nn.Module, optimizer: ModelOptimizer, value: float) -> No
 
 
 def moments_of(optimizer: ModelOptimizer) -> dict[str, Tensor]:
-    """Copies of what a checkpoint holds of the optimizer, without the state of its loss scale."""
-    tensors = optimizer.tensors()
-    return {name: copy.deepcopy(tensor) for name, tensor in tensors.items() if "loss_scale" not in name}
+    """Copies of the moments and counts of each weight, without the state of a loss scale."""
+    tensors = {}
+    for name, part in optimizer.optimizers.items():
+        for number, moments in part.state_dict()["state"].items():
+            for kind, tensor in moments.items():
+                tensors[f"{name}.{number}.{kind}"] = copy.deepcopy(tensor)
+    return tensors
+
+
+def continue_from(optimizer: ModelOptimizer, other: ModelOptimizer) -> None:
+    """Give `optimizer` the moments of `other`, of an equal model."""
+    for name, part in optimizer.optimizers.items():
+        part.load_state_dict(copy.deepcopy(other.optimizers[name].state_dict()))
 
 
 class NoHostReads(TorchDispatchMode):  # type: ignore[no-untyped-call]

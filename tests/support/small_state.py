@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from translator.checkpoint.moments import moments_of
 from translator.config import Config, parse_config
 from translator.core.optimizer import ModelOptimizer
 from translator.core.transformer import Transformer
@@ -64,7 +65,7 @@ class SmallRun:
 
     def tensors(self) -> dict[str, Tensor]:
         """Return copies of the weights, the moments of the optimizer, and the moving average if there is one."""
-        tensors = {**self.model.state_dict(), **self.state.optimizer.tensors()}
+        tensors = {**self.model.state_dict(), **moments_of(self.state.optimizer)}
         if self.state.average is not None:
             for name, weight in self.state.average.model.state_dict().items():
                 tensors[f"ema.{name}"] = weight

@@ -21,6 +21,7 @@ from translator.inference.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
 from translator.speed.blockwise_loss import blockwise_head_loss
 from translator.speed.device import Arithmetic
+from translator.training.monitoring.losses import sum_by_sentence
 from translator.training.validation import Validation, Validator
 
 RECIPE = """
@@ -84,7 +85,7 @@ def test_losses_by_sentence_of_a_batch_of_rows_equal_those_of_the_sentences_one_
     second_row = [([11, 12, 13], [20])]
     batch = collate_rows([first_row, second_row, []], row_length=14)
     token_losses = loss(batch).of_tokens
-    sentence_losses = batch.sum_by_sentence(token_losses)
+    sentence_losses = sum_by_sentence(batch, token_losses)
 
     expected = []
     for pair in first_row + second_row:

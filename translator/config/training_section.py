@@ -72,7 +72,7 @@ class TrainingConfig(Section, effect=Effect.RESULT):
     gradient_clip: Annotated[float, Field(gt=0, le=1_000_000_000)] | None = 1.0
     """Clip the L2 norm of the gradient of all weights to this value; `null`: no clipping."""
     max_skipped_updates: Annotated[PositiveInt, Effect.FREE] = 10
-    """Stop after this many consecutive updates skipped for a non-finite loss or gradient (`fp16` overflow counts)."""
+    """Stop after this many consecutive updates skipped for a gradient that is not finite (`fp16` overflow counts)."""
     ema_decay: Annotated[float, Field(gt=0, lt=1)] | None = None
     """Decay of an exponential moving average of the weights for validation and export, such as 0.999; `null`: off."""
     # --- speed: arithmetic and compiling ---

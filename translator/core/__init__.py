@@ -1,12 +1,13 @@
 """The core: a whole translator on token ids, as a textbook has it, and the code that runs.
 
-It imports torch, numpy and itself only. Whatever makes it fast, safe or broad stands in another room, and a test says
-that it is equal. Read the files in this order:
+It imports torch, numpy and itself only. Other forms of its parts, which are faster, safer or broader, stand in other
+rooms, and a test says that each is equal. What is fast by its idea alone stays here: rows of several sentences, whole
+batches by numpy, the cache of a search and its back-pointers. Read the files in this order:
 
-    batch, packing, masks                             rows of several sentences, and who may attend to whom
-    layers, positions, attention, cache, transformer  the network
-    loss, optimizer, update, loop                     training
-    hypothesis, search                                translation
+    batch, packing, masks                       rows of several sentences, and who may attend to whom
+    positions, attention, layers, transformer   the network
+    loss, optimizer, update, loop               training
+    cache, hypothesis, search                   translation
 
 docs/the-core.md trains and translates with it in forty lines. This file has what all the others share: the ids of the
 special tokens, the same in every vocabulary, file and tensor.

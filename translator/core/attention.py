@@ -1,6 +1,10 @@
 """Multi-head self-attention and cross-attention (Vaswani et al. 2017 §3.2).
 
-R rows, T query positions, S key positions, D model width, H heads, K head width
+In training, the queries of a row are its positions. In a step of a search, they are the w hypotheses of one of n
+sentences, each at its newest position: (n, w, D) stands where training has (R, T, D). Keys and values of earlier
+positions are then in a cache, which search needs and training does not (`cache.py`, to be read later).
+
+R rows, T query positions, S key positions, L either, D model width, H heads, K head width
 """
 
 from collections.abc import Callable
@@ -10,19 +14,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translator.core.cache import KeyValue, SelfCache
-from translator.core.positions import rotate
+from translator.core.positions import Rotation, rotate
 
 AttentionKernel = Callable[[Tensor, Tensor, Tensor, Tensor | None, float], Tensor]
 """Returns the context of query, key, value, mask and dropout, as `attention` does; `speed/attention.py` has another."""
 
 
-def attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor | None,
-    dropout: float,
-) -> Tensor:
+def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
     """Return the context (R, H, T, K): for each query, the sum of the values weighted by `attention_weights`.
 
     Torch's kernel does not store the weights. `query` is (R, H, T, K); `key` and `value` are (R, H, S, K); `mask` is as
@@ -31,20 +29,20 @@ def attention(
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
 
 
-def attention_weights(
-    query: Tensor,
-    key: Tensor,
-    mask: Tensor | None,
-) -> Tensor:
+def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
     """Return softmax(Q Kᵀ / √K) (R, H, T, S) over the allowed keys, zero elsewhere (Vaswani et al. 2017 §3.2.1).
 
-    `mask` is bool, broadcastable to (R, H, T, S), True = may attend; each query may attend to at least one key. Or it
-    is a float bias on the scores, (R, H, T, S) or (R, H, 1, S): 0 = may attend, -inf = may not.
+    A mask has one of two forms, as for torch's kernel; each query may attend to at least one key:
+
+        bool, in training          broadcastable to (R, H, T, S)    True = may attend
+        float, in a search step    (R, H, T, S) or (R, H, 1, S)     added to the scores: 0 = may attend, -inf = may not
+
+    The first takes a small part of the memory of the second, which costs a step no operation of its own.
     """
     is_bias = mask is not None and mask.dtype != torch.bool
     bias = by_head(mask) if mask is not None and is_bias else None
 
-    # The scores: Q Kᵀ / √K of each head.
+    # The scores: Q Kᵀ / √K of each head, plus the bias.
     product = scaled_bmm(by_head(query), by_head(key).transpose(1, 2), query.size(3) ** -0.5, bias)
     scores = product.view(*query.shape[:3], key.size(2))  # (R, H, T, S)
 
@@ -54,22 +52,7 @@ def attention_weights(
     return scores.softmax(dim=-1)
 
 
-def recording(weights: list[Tensor]) -> AttentionKernel:
-    """Return a kernel like `attention` that also appends the weights (R, H, T, S) of each call to `weights`."""
-
-    def attention_and_weights(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
-        weights.append(attention_weights(query, key, mask))
-        return attention(query, key, value, mask, dropout)
-
-    return attention_and_weights
-
-
-def scaled_bmm(
-    left: Tensor,
-    right: Tensor,
-    scale: float,
-    bias: Tensor | None = None,
-) -> Tensor:
+def scaled_bmm(left: Tensor, right: Tensor, scale: float, bias: Tensor | None = None) -> Tensor:
     """Return the batched product `left` · `right` · `scale` plus `bias`, in one pass over the memory."""
     if bias is not None:
         return torch.baddbmm(bias, left, right, alpha=scale)
@@ -78,12 +61,7 @@ def scaled_bmm(
     return torch.baddbmm(unused, left, right, beta=0, alpha=scale)
 
 
-def attend(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor | None,
-) -> Tensor:
+def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
     """Return the context (R, H, T, K) by the definition; faster than torch's kernel for the few queries of a step."""
     weights = attention_weights(query, key, mask)
     context = torch.bmm(by_head(weights), by_head(value))
@@ -107,14 +85,12 @@ def merge_heads(context: Tensor) -> Tensor:
 
 
 class FusedLinear(nn.Linear):
-    """Several projections of one input as one product; its weight stacks `blocks` matrices vertically."""
+    """Several projections of one input as one product; its weight stacks `blocks` matrices vertically.
 
-    def __init__(
-        self,
-        width: int,
-        block_width: int,
-        blocks: int,
-    ) -> None:
+    The initial weights and Muon treat each of the matrices by itself, so they have to know their number.
+    """
+
+    def __init__(self, width: int, block_width: int, blocks: int) -> None:
         super().__init__(width, blocks * block_width)
         self.blocks = blocks
 
@@ -137,15 +113,11 @@ class MultiHeadAttention(nn.Module):
 class SelfAttention(MultiHeadAttention):
     """Self-attention with one fused projection."""
 
-    def __init__(
-        self,
-        d_model: int,
-        heads: int,
-        dropout: float = 0.0,
-    ) -> None:
+    def __init__(self, d_model: int, heads: int, dropout: float = 0.0) -> None:
         super().__init__(heads, dropout)
         self.query_key_value = FusedLinear(d_model, d_model, blocks=3)
         self.output = nn.Linear(d_model, d_model)
+        self.rotate: Rotation = rotate  # `speed/rotation.py` may replace it
 
     def forward(
         self,
@@ -159,8 +131,8 @@ class SelfAttention(MultiHeadAttention):
         Args:
             x: (R, L, D). With a cache: (n, w, D), the newest position of each hypothesis.
             mask: see `attention_weights`; None allows all positions.
-            rotation: (R, 1, L, K/2, 2), of `RotaryPositions`; None if the embeddings encode positions.
-            cache: keys and values of earlier positions; those of `x` are appended.
+            rotation: what `RotaryPositions` returns for the positions of `x`.
+            cache: in a search step, keys and values of earlier positions; those of `x` are appended.
         """
         query, key, value = self.project(x, rotation)
         if cache is None:
@@ -175,32 +147,19 @@ class SelfAttention(MultiHeadAttention):
         """Return query, key and value, (R, H, L, K) each, of `x` (R, L, D)."""
         projected = split_heads(self.query_key_value(x), 3 * self.heads)  # (R, 3H, L, K)
         query, key, value = projected.chunk(3, dim=1)
-        if rotation is not None:
-            query = rotate(query, rotation)
-            key = rotate(key, rotation)
-        return query, key, value
+        return self.rotate(query, rotation), self.rotate(key, rotation), value
 
 
 class CrossAttention(MultiHeadAttention):
     """Cross-attention: queries from the target, keys and values from the encoder's output."""
 
-    def __init__(
-        self,
-        d_model: int,
-        heads: int,
-        dropout: float = 0.0,
-    ) -> None:
+    def __init__(self, d_model: int, heads: int, dropout: float = 0.0) -> None:
         super().__init__(heads, dropout)
         self.query = nn.Linear(d_model, d_model)
         self.key_value = FusedLinear(d_model, d_model, blocks=2)
         self.output = nn.Linear(d_model, d_model)
 
-    def forward(
-        self,
-        x: Tensor,
-        memory: Tensor | KeyValue,
-        mask: Tensor | None,
-    ) -> Tensor:
+    def forward(self, x: Tensor, memory: Tensor | KeyValue, mask: Tensor | None) -> Tensor:
         """Return (R, T, D): each position of `x` (R, T, D) attends to the allowed positions of `memory`.
 
         `memory` is the encoder's output (R, S, D). In a search it is its keys and values, which are computed once.

@@ -33,18 +33,10 @@ Lengths = NDArray[np.int32] | NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class DataPosition:
-    """Where a batch begins in the data: at a row of the plan of an epoch, both from 0."""
-
-    epoch: int = 0
-    row: int = 0
-
-
-@dataclass(frozen=True)
 class Batch:
     """R rows of L positions per side; a row holds several pairs, in the same order on both sides, then PAD."""
 
-    fields: Tensor  # (7, R, L) int64: the properties below as one tensor, so that one transfer moves a batch
+    fields: Tensor  # (7, R, L) int64: the lines of the picture above as one tensor, so that one transfer moves a batch
     pairs: Numbers  # (N,) number of each pair in its split, row after row
     pair_counts: Numbers  # (R,) number of pairs in each row
     source_lengths: Numbers  # (N,) tokens of each source sentence, with EOS
@@ -56,28 +48,28 @@ class Batch:
         return self.fields[0]
 
     @property
-    def target_input(self) -> Tensor:
-        """(R, L) ids: SOS before each sentence."""
-        return self.fields[1]
-
-    @property
-    def labels(self) -> Tensor:
-        """(R, L) ids: each sentence with its EOS; the token to predict from `target_input` up to this position."""
-        return self.fields[2]
-
-    @property
     def source_sentence(self) -> Tensor:
         """(R, L) number of the sentence in its row, from 1; 0 at PAD."""
-        return self.fields[3]
-
-    @property
-    def target_sentence(self) -> Tensor:
-        """(R, L) number of the sentence in its row, from 1; 0 at PAD."""
-        return self.fields[4]
+        return self.fields[1]
 
     @property
     def source_position(self) -> Tensor:
         """(R, L) index of the token in its own sentence, from 0."""
+        return self.fields[2]
+
+    @property
+    def target_input(self) -> Tensor:
+        """(R, L) ids: SOS before each sentence."""
+        return self.fields[3]
+
+    @property
+    def labels(self) -> Tensor:
+        """(R, L) ids: each sentence with its EOS; the token to predict from `target_input` up to this position."""
+        return self.fields[4]
+
+    @property
+    def target_sentence(self) -> Tensor:
+        """(R, L) number of the sentence in its row, from 1; 0 at PAD."""
         return self.fields[5]
 
     @property
@@ -86,35 +78,19 @@ class Batch:
         return self.fields[6]
 
     @property
-    def size(self) -> int:
-        """Number of pairs, N."""
-        return len(self.pairs)
-
-    @property
-    def source_tokens(self) -> int:
-        """Source positions that are not PAD."""
-        return int(self.source_lengths.sum())
-
-    @property
     def target_tokens(self) -> int:
         """Target positions that are not PAD."""
         return int(self.target_lengths.sum())
 
-    @property
-    def positions(self) -> int:
-        """Positions of both sides, PAD included."""
-        return self.source.numel() + self.labels.numel()
-
-    def sum_by_sentence(self, values: Tensor) -> NDArray[np.float64]:
-        """Return (N,): the sum over each target sentence of `values` (R, L), which are on the CPU."""
-        # The tokens of a sentence are neighbours, and the sentences follow each other in the order of the pairs.
-        is_token = (self.target_sentence > 0).numpy()
-        of_tokens = values.double().numpy()[is_token]  # (target tokens,)
-        if len(of_tokens) == 0:
-            return np.zeros(0)
-        first_tokens = np.cumsum(self.target_lengths) - self.target_lengths  # (N,)
-        sums: NDArray[np.float64] = np.add.reduceat(of_tokens, first_tokens)
-        return sums
+    def twice(self) -> "Batch":
+        """Return the batch of 2 R rows that has every row of this one, and then every row again."""
+        return Batch(
+            fields=torch.cat((self.fields, self.fields), dim=1),
+            pairs=np.tile(self.pairs, 2),
+            pair_counts=np.tile(self.pair_counts, 2),
+            source_lengths=np.tile(self.source_lengths, 2),
+            target_lengths=np.tile(self.target_lengths, 2),
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let a process that makes batches send one as arrays: torch would leave it in memory that both share."""
@@ -142,7 +118,7 @@ class StepBatches:
 
     batches: tuple[Batch, ...]  # the micro-batches of this rank
     target_tokens: int  # of the whole update, over all ranks
-    next_position: DataPosition  # where the next update begins
+    next_position: Any = None  # where the next update begins in the data, for a restart: only the data's maker reads it
 
 
 def collate(
@@ -167,17 +143,11 @@ def collate(
     """
     source_lengths = source_lengths.astype(np.int64)
     target_lengths = target_lengths.astype(np.int64)
-    # A source has no SOS.
-    source, _, source_sentence, source_position = _rows_of_side(source_ids, source_lengths, pair_counts, row_length)
-    labels, target_input, target_sentence, target_position = _rows_of_side(
-        target_ids, target_lengths, pair_counts, row_length
-    )
-    # All seven, in the order of the properties of `Batch`.
-    fields = np.stack(
-        [source, target_input, labels, source_sentence, target_sentence, source_position, target_position]
-    )
+    # The decoder alone has an input that begins with SOS.
+    source_fields = _fields_of_side(source_ids, source_lengths, pair_counts, row_length)
+    target_fields = _fields_of_side(target_ids, target_lengths, pair_counts, row_length)
     return Batch(
-        fields=torch.from_numpy(fields),
+        fields=torch.from_numpy(np.concatenate((source_fields[1:], target_fields))),
         pairs=pairs,
         pair_counts=pair_counts,
         source_lengths=source_lengths,
@@ -185,8 +155,8 @@ def collate(
     )
 
 
-def _rows_of_side(ids: Ids, lengths: Numbers, pair_counts: Numbers, row_length: int) -> tuple[Numbers, ...]:
-    """Return four row tensors (R, L) of one side: ids with EOS, ids with SOS, sentence numbers, positions.
+def _fields_of_side(ids: Ids, lengths: Numbers, pair_counts: Numbers, row_length: int) -> Numbers:
+    """Return the fields (4, R, L) of one side: ids with SOS, ids with EOS, sentence numbers, positions.
 
     The arguments are those of `collate`. All M tokens of the side are placed at once, without a loop over sentences.
     """
@@ -202,18 +172,18 @@ def _rows_of_side(ids: Ids, lengths: Numbers, pair_counts: Numbers, row_length: 
     position = np.arange(int(lengths.sum())) - np.repeat(begins, lengths)  # (M,)
     cells = np.repeat(row * row_length + offset, lengths) + position  # (M,)
 
-    # 3. EOS is the last token of a sentence, SOS the first.
-    with_eos = np.full(len(cells), EOS, np.int64)
-    with_eos[position < np.repeat(lengths - 1, lengths)] = ids
+    # 3. SOS is the first token of a sentence, EOS the last.
     with_sos = np.full(len(cells), SOS, np.int64)
     with_sos[position > 0] = ids
+    with_eos = np.full(len(cells), EOS, np.int64)
+    with_eos[position < np.repeat(lengths - 1, lengths)] = ids
 
     # 4. Each token goes to its cell; cells without one stay 0, which is PAD.
     numbers = np.repeat(number, lengths)  # (M,)
-    row_tensors = np.zeros((4, len(pair_counts), row_length), np.int64)
-    for row_tensor, values in zip(row_tensors, (with_eos, with_sos, numbers, position), strict=True):
-        row_tensor.reshape(-1)[cells] = values
-    return tuple(row_tensors)
+    fields = np.zeros((4, len(pair_counts), row_length), np.int64)
+    for field, values in zip(fields, (with_sos, with_eos, numbers, position), strict=True):
+        field.reshape(-1)[cells] = values
+    return fields
 
 
 def collate_rows(rows: Sequence[Sequence[tuple[Sequence[int], Sequence[int]]]], row_length: int | None = None) -> Batch:

@@ -9,9 +9,10 @@ of its branch. Here is a beam of three hypotheses x, y, z after three steps:
     entry 1   SOS  ├── a ──┐ └── dog   y        y attends to  0 · ·   0 · ·   · 1 ·
     entry 2   SOS  └── one └──── cat   z        z attends to  0 · ·   · 1 ·   · · 2
 
-The entries of a sentence are T * W keys in a row. Each hypothesis has a line of biases on them, as on the right: 0 at
-an entry of its branch, -inf elsewhere. When a beam is reordered, `DecoderCache.select` reorders these lines. Keys and
-values, which are far larger, stay where they are. An entry without a branch, such as "one", stays without effect.
+The entries of a sentence are T * W keys in a row, position after position. Each hypothesis has a line of biases on
+them, as on the right: 0 at an entry of its branch, -inf elsewhere. When a beam is reordered, `DecoderCache.select`
+reorders these lines. Keys and values, which are far larger, stay where they are. An entry without a branch, such as
+"one", stays without effect.
 
 B sentences, n of them unfinished, W hypotheses of each (the beam), R = n * W hypotheses, T positions so far,
 S source positions, H heads, K head width, C capacity in positions
@@ -29,10 +30,10 @@ FIRST_CAPACITY: Final = 32  # initial capacity of a cache in positions; a full c
 
 
 class KeyValue(NamedTuple):
-    """Keys and values for one attention."""
+    """Keys and values for one attention; a row of queries is a row of a batch, or a sentence of a search."""
 
-    key: Tensor  # (R, H, S, K) for R rows; in a search, a row is a sentence
-    value: Tensor  # (R, H, S, K)
+    key: Tensor  # (rows, H, keys, K)
+    value: Tensor  # (rows, H, keys, K)
 
 
 class StepBiases(NamedTuple):
@@ -130,20 +131,16 @@ class LayerCache:
 class DecoderCache:
     """The state of a search: the caches of every decoder layer, and the entries that each hypothesis may attend to.
 
-    The memory of the caches has a lane for each sentence: an index of its dimension B. Callers number the unfinished
-    sentences in their order, and hypotheses likewise, as they are after `select`. When sentences leave the batch, those
-    in the last lanes move into the free ones, so that the unfinished ones are always the first n lanes. All others keep
-    their lanes, because a move copies keys and values.
+    The memory of the caches has a lane for each sentence: an index of its dimension B. For example, the sentences a b c
+    d e start in the lanes 0 to 4, and b leaves:
 
-    For example, the sentences a b c d e start in the lanes 0 to 4, and b leaves:
+        sentences, for callers        a c d e        lane of each sentence     0 2 3 1
+        lanes, after e moved to 1     a e c d        sentence in each lane     0 3 1 2
 
-        sentences, for callers        a c d e
-        lanes, after e moved to 1     a e c d
-
-        lane of each sentence         0 2 3 1
-        sentence in each lane         0 3 1 2
-
-    So `to_lanes` of "a c d e" is "a e c d", and `to_sentences` is its inverse.
+    So `to_lanes` of "a c d e" is "a e c d", and `to_sentences` is its inverse. When sentences leave the batch, those in
+    the last lanes move into the free ones, so that the unfinished ones are always the first n lanes. All others keep
+    their lanes, because a move copies keys and values. Callers know nothing of lanes: they number the unfinished
+    sentences in their order, and hypotheses likewise, as they are after `select`.
     """
 
     def __init__(
@@ -204,7 +201,10 @@ class DecoderCache:
         return x if self._lane_of_sentence is None else x.index_select(0, self._lane_of_sentence)
 
     def select(self, rows: Tensor) -> None:
-        """Replace hypothesis i by hypothesis `rows[i]`, for `rows` (R',) int64; see `SearchState.select`."""
+        """Replace hypothesis i by hypothesis `rows[i]`, for `rows` (R',) int64.
+
+        Each run of W rows is of one sentence, and the sentences keep their order (`SearchState.select` of search.py).
+        """
         # A hypothesis takes over the branch of the one that it continues.
         if self.width > 1:
             self._branches = self._branches.index_select(0, rows)

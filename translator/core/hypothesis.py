@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, assert_never
 
 from translator.core import SOS
 
@@ -24,9 +24,7 @@ class SearchSettings:
 def length_penalty(length: float, settings: SearchSettings) -> float:
     """Return the divisor of the summed log-probability of a hypothesis.
 
-    Without it, a search would favour short hypotheses, because each token adds a log-probability of at most 0. The
-    divisor does not decrease with length. So the sum, divided by the divisor of the maximum length, is an upper bound
-    on the normalized score of every continuation.
+    Without it, a search would favour short hypotheses, because each token adds a log-probability of at most 0.
 
     Args:
         length: tokens of the hypothesis, EOS included.
@@ -36,9 +34,12 @@ def length_penalty(length: float, settings: SearchSettings) -> float:
     >>> length_penalty(7.0, SearchSettings(length_penalty=1.0))
     2.0
     """
-    base = length
     if settings.length_normalization == "gnmt":
         base = (length + 5.0) / 6.0
+    elif settings.length_normalization == "average":
+        base = length
+    else:
+        assert_never(settings.length_normalization)
     penalty: float = base**settings.length_penalty
     return penalty
 
@@ -57,14 +58,7 @@ class Hypothesis:
     def from_tokens(
         cls, tokens: Sequence[int], token_scores: Sequence[float], finished: bool, settings: SearchSettings
     ) -> "Hypothesis":
-        """Return the hypothesis of `tokens`, with its scores.
-
-        Args:
-            tokens: ids without SOS and EOS.
-            token_scores: log-probability of each token, and of EOS if `finished`.
-            finished: whether EOS follows the tokens.
-            settings: give the length penalty.
-        """
+        """Return the hypothesis with these attributes; its scores follow from them, by the penalty of `settings`."""
         length = len(tokens) + finished  # EOS counts
         assert len(token_scores) == length
         score = sum(token_scores)

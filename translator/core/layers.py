@@ -8,7 +8,7 @@ In a search step: n unfinished sentences, w hypotheses of each
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, assert_never
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -48,13 +48,7 @@ class FeedForward(nn.Module):
     multiplies the widened vector by a gate; one fused projection of width 2F computes both. Then dropout is applied.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        width: int,
-        activation: Activation,
-        dropout: float = 0.0,
-    ) -> None:
+    def __init__(self, d_model: int, width: int, activation: Activation, dropout: float = 0.0) -> None:
         super().__init__()
         self.activation = activation
         self.inner = FusedLinear(d_model, width, blocks=2 if activation == "swiglu" else 1)
@@ -69,8 +63,10 @@ class FeedForward(nn.Module):
             hidden = F.silu(gate) * value
         elif self.activation == "gelu":
             hidden = F.gelu(hidden)
-        else:
+        elif self.activation == "relu":
             hidden = F.relu(hidden)
+        else:
+            assert_never(self.activation)
         y: Tensor = self.outer(self.dropout(hidden))
         return y
 
@@ -84,12 +80,7 @@ class Residual(nn.Module):
     A layer computes `y = sublayer(residual.enter(x))`, then `residual.leave(x, y)`.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        dropout: float,
-        order: NormOrder,
-    ) -> None:
+    def __init__(self, d_model: int, dropout: float, order: NormOrder) -> None:
         super().__init__()
         self.order = order
         self.norm = nn.LayerNorm(d_model)
@@ -119,7 +110,11 @@ class FinalNorm(nn.LayerNorm):
 
 def final_norm(d_model: int, order: NormOrder) -> nn.Module:
     """Return the last layer of a stack: a norm for pre-norm, else identity."""
-    return FinalNorm(d_model) if order == "pre" else nn.Identity()
+    if order == "pre":
+        return FinalNorm(d_model)
+    if order == "post":
+        return nn.Identity()
+    assert_never(order)
 
 
 class EncoderLayer(nn.Module):
@@ -135,13 +130,8 @@ class EncoderLayer(nn.Module):
         self.self_attention_residual = Residual(width, settings.dropout, settings.norm)
         self.feed_forward_residual = Residual(width, settings.dropout, settings.norm)
 
-    def forward(
-        self,
-        x: Tensor,
-        mask: Tensor,
-        rotation: Tensor | None = None,
-    ) -> Tensor:
-        """Return (R, S, D) for `x` (R, S, D); see `SelfAttention.forward` for mask and rotation."""
+    def forward(self, x: Tensor, mask: Tensor, rotation: Tensor | None = None) -> Tensor:
+        """Return (R, S, D) for `x` (R, S, D); arguments as of `SelfAttention.forward`."""
         y = self.self_attention(self.self_attention_residual.enter(x), mask, rotation)
         x = self.self_attention_residual.leave(x, y)
         y = self.feed_forward(self.feed_forward_residual.enter(x))
@@ -157,10 +147,7 @@ class DecoderLayer(nn.Module):
         self.self_attention = SelfAttention(width, settings.heads, settings.attention_dropout)
         self.cross_attention = CrossAttention(width, settings.heads, settings.attention_dropout)
         self.feed_forward = FeedForward(
-            width,
-            settings.feed_forward,
-            settings.activation,
-            settings.feed_forward_dropout,
+            width, settings.feed_forward, settings.activation, settings.feed_forward_dropout
         )
         self.self_attention_residual = Residual(width, settings.dropout, settings.norm)
         self.cross_attention_residual = Residual(width, settings.dropout, settings.norm)
@@ -179,9 +166,9 @@ class DecoderLayer(nn.Module):
         Args:
             x: (R, T, D). In a search step: (n, w, D), the newest position of each hypothesis.
             memory: (R, S, D), the encoder's output; in a search step, its keys and values.
-            masks: which positions may be attended to, in the target and in the source.
+            masks: for self-attention and cross-attention: bool in training, float biases in a search step.
             rotation: see `SelfAttention.forward`.
-            cache: in a search step, the keys and values of earlier target positions.
+            cache: see `SelfAttention.forward`.
         """
         # Each sublayer reads what its residual lets in, and adds its output to the residual stream.
         y = self.self_attention(self.self_attention_residual.enter(x), masks.decoder, rotation, cache)

@@ -1,11 +1,13 @@
 """The training loop: updates, validations and saves, until a limit is reached.
 
-After each update, one of these happens:
+After each update, the loop asks in this order:
 
-    a limit is reached              validate, unless that was the last thing done; save; the training is over
-    a validation is due             validate, which also saves
-    only a checkpoint is due        save
-    a stop is requested             leave before the next update; the caller saves
+    1. Is a checkpoint due, and no validation?      Save.
+    2. Is a validation due, as at each end?         Validate, which also saves.
+    3. Is a limit reached?                          Save what is not saved. The training is over.
+    4. Does any rank have to stop?                  Leave before the next update. The caller saves.
+
+Without text to validate on (`validate_every` is None), no validation is ever due.
 
 A run on several ranks has one loop on each. All make the same decisions, because all numbers that decide are the same
 on all: the ranks exchange a `Tick` before each update.
@@ -52,7 +54,7 @@ class Progress:
 class Tick(NamedTuple):
     """What ranks tell each other."""
 
-    seconds: float  # since the last tick
+    seconds: float  # since the last tick: the update before it, and the wait for the next batches
     waiting: float  # of them, seconds of waiting for batches
     stop: bool  # whether a stop is requested
 

@@ -13,7 +13,7 @@ R rows, L positions of a row, N = R · L positions, V target vocabulary, D model
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import torch
@@ -51,18 +51,26 @@ def head_loss(states: Tensor, head: Tensor, labels: Tensor, smoothing: float) ->
     """
     losses = []
     for part_states, part_labels in _parts(states, labels):
-        losses.append(label_smoothed_loss(F.linear(part_states, head), part_labels, smoothing))
+        log_p = log_probabilities(F.linear(part_states, head))
+        losses.append(label_smoothed_loss(log_p, part_labels, smoothing))
     return _sum_of_parts(losses)
 
 
-def label_smoothed_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Losses:
-    """Return the loss of `logits` (N, V) against `labels` (N,), ignoring PAD; `smoothing` is ε."""
-    logits = logits.to(_exact_type(logits))
-    # The gradient follows the smoothed loss; reports show the loss without smoothing.
-    objective = F.cross_entropy(logits, labels, ignore_index=PAD, label_smoothing=smoothing, reduction="sum")
-    with torch.no_grad():
-        of_tokens = F.cross_entropy(logits, labels, ignore_index=PAD, reduction="none")
-    return Losses(objective, of_tokens.float())
+def log_probabilities(logits: Tensor) -> Tensor:
+    """Return the log-softmax of `logits` (..., V) in float32, or float64 for float64 logits."""
+    return torch.log_softmax(logits, dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+
+
+def label_smoothed_loss(log_p: Tensor, labels: Tensor, smoothing: float) -> Losses:
+    """Return the loss of log-probabilities (N, V) against `labels` (N,), ignoring PAD; `smoothing` is ε."""
+    # -log p(label), and nothing at PAD. Reports show this loss.
+    of_tokens = F.nll_loss(log_p, labels, ignore_index=PAD, reduction="none")
+    objective = of_tokens.sum() * (1.0 - smoothing)
+    # A share ε of each label is spread over the whole vocabulary.
+    if smoothing > 0.0:
+        mean_log_p = log_p.mean(dim=1).masked_fill(labels == PAD, 0.0)
+        objective = objective - smoothing * mean_log_p.sum()
+    return Losses(objective, of_tokens.detach().float())
 
 
 def r_drop_loss(states: Tensor, head: Tensor, labels: Tensor, smoothing: float, weight: float) -> Losses:
@@ -75,28 +83,12 @@ def r_drop_loss(states: Tensor, head: Tensor, labels: Tensor, smoothing: float, 
     for part_first, part_second, part_labels in _parts(first_states, second_states, labels):
         first_log_p = log_probabilities(F.linear(part_first, head))
         second_log_p = log_probabilities(F.linear(part_second, head))
-        first = _loss_of_log_probabilities(first_log_p, part_labels, smoothing)
-        second = _loss_of_log_probabilities(second_log_p, part_labels, smoothing)
+        first = label_smoothed_loss(first_log_p, part_labels, smoothing)
+        second = label_smoothed_loss(second_log_p, part_labels, smoothing)
         divergence = symmetric_divergence(first_log_p, second_log_p, part_labels)
         objective = 0.5 * (first.objective + second.objective + weight * divergence)
         losses.append(Losses(objective, 0.5 * (first.of_tokens + second.of_tokens)))
     return _sum_of_parts(losses)
-
-
-def log_probabilities(logits: Tensor) -> Tensor:
-    """Return the log-softmax of `logits` (..., V) in float32, or float64 for float64 logits."""
-    return torch.log_softmax(logits, dim=-1, dtype=_exact_type(logits))
-
-
-def _loss_of_log_probabilities(log_p: Tensor, labels: Tensor, smoothing: float) -> Losses:
-    """Return what `label_smoothed_loss` does, up to rounding, from the log-probabilities (N, V) of the divergence."""
-    # -log p(label), and nothing at PAD.
-    of_tokens = F.nll_loss(log_p, labels, ignore_index=PAD, reduction="none")
-    objective = of_tokens.sum() * (1.0 - smoothing)
-    # A share ε of each label is spread over the whole vocabulary.
-    mean_log_p = log_p.mean(dim=1).masked_fill(labels == PAD, 0.0)
-    objective = objective - smoothing * mean_log_p.sum()
-    return Losses(objective, of_tokens.detach().float())
 
 
 def symmetric_divergence(first_log_p: Tensor, second_log_p: Tensor, labels: Tensor) -> Tensor:
@@ -124,11 +116,6 @@ def _sum_of_parts(losses: Sequence[Losses]) -> Losses:
     return Losses(objective, torch.cat([part.of_tokens for part in losses]))
 
 
-def _exact_type(x: Tensor) -> torch.dtype:
-    """Return the type in which losses of `x` are computed: float32, or float64 for float64."""
-    return torch.promote_types(x.dtype, torch.float32)
-
-
 @dataclass
 class TeacherForcing:
     """The training loss of a model: each token is predicted from the reference before it."""
@@ -146,8 +133,7 @@ class TeacherForcing:
         # R-Drop compares two dropouts: without dropout there is nothing to compare.
         if self.r_drop > 0.0 and self.model.training:
             # Two passes with different dropout are one pass over every row twice.
-            doubled = replace(batch, fields=torch.cat((batch.fields, batch.fields), dim=1))
-            states = self.model.states(doubled).flatten(0, 1)  # (2N, D)
+            states = self.model.states(batch.twice()).flatten(0, 1)  # (2N, D)
             losses = self.r_drop_loss(states, head, labels, self.label_smoothing, self.r_drop)
         else:
             states = self.model.states(batch).flatten(0, 1)  # (N, D)

@@ -33,32 +33,27 @@ class Masks(NamedTuple):
 
 
 class MaskGenerator:
-    """Creates the masks of Vaswani et al. 2017 §3.2.3 for rows of several sentences."""
+    """Creates the masks of Vaswani et al. 2017 §3.2.3 for rows of several sentences.
+
+    All methods take the number of the sentence of each position, int64, 0 at PAD: (R, S) for the source, (R, T) for the
+    target.
+    """
 
     def __call__(self, source_sentence: Tensor, target_sentence: Tensor) -> Masks:
-        """Return all masks of a batch.
-
-        Args:
-            source_sentence: (R, S) int64, the number of each source position's sentence; 0 at PAD.
-            target_sentence: (R, T) int64, the same for the target positions.
-        """
+        """Return all masks of a batch."""
         return Masks(
-            encoder=self.encoder(source_sentence),
+            encoder=self.same_sentence(source_sentence, source_sentence),
             decoder=self.decoder(target_sentence),
             cross=self.cross(target_sentence, source_sentence),
         )
 
-    def encoder(self, source_sentence: Tensor) -> Tensor:
-        """Return (R, 1, S, S) for `source_sentence` (R, S): True within a sentence."""
-        return self.same_sentence(source_sentence, source_sentence)
-
     def decoder(self, target_sentence: Tensor) -> Tensor:
-        """Return (R, 1, T, T) for `target_sentence` (R, T): True within a sentence, up to the query's position."""
+        """Return (R, 1, T, T): True within a sentence, up to the query's position."""
         causal = self.causal(target_sentence.size(1), target_sentence.device)
         return self.same_sentence(target_sentence, target_sentence) & causal
 
     def cross(self, target_sentence: Tensor, source_sentence: Tensor) -> Tensor:
-        """Return (R, 1, T, S): True from a target sentence (R, T) to the source sentence (R, S) of the same number."""
+        """Return (R, 1, T, S): True from a target sentence to the source sentence of the same number."""
         # A full source row has no PAD that PAD in the target could attend to: let it attend to everything.
         is_padding = (target_sentence == 0)[:, None, :, None]
         return self.same_sentence(target_sentence, source_sentence) | is_padding

@@ -1,10 +1,9 @@
 """The learning rate of each update, and the optimizer of a model: AdamW (Loshchilov and Hutter 2019)."""
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, assert_never
 
 import torch
 from torch import Tensor, nn
@@ -49,9 +48,11 @@ def learning_rate(step: int, settings: ScheduleSettings, seconds: float = 0.0) -
     if settings.schedule == "cosine":
         half_cosine = 0.5 * (1.0 + math.cos(math.pi * _decay_progress(step, settings, seconds)))
         return rate * (COSINE_FLOOR + (1.0 - COSINE_FLOOR) * half_cosine)
-    if settings.schedule == "inverse_sqrt" and step > warmup_steps:
-        return rate * math.sqrt(max(1, warmup_steps) / step)
-    return rate
+    if settings.schedule == "inverse_sqrt":
+        return rate * math.sqrt(max(1, warmup_steps) / step) if step > warmup_steps else rate
+    if settings.schedule == "constant":
+        return rate
+    assert_never(settings.schedule)
 
 
 def drops(step: int, settings: ScheduleSettings, seconds: float = 0.0) -> bool:
@@ -69,7 +70,8 @@ def _decay_progress(step: int, settings: ScheduleSettings, seconds: float) -> fl
 def _planned_step(step: int, settings: ScheduleSettings, seconds: float) -> float:
     """Return how far a schedule of `max_steps` has come: at update `step`, or later if the clock says so.
 
-    A slow machine cannot make `max_steps` updates in `minutes`. Then the share of the minutes that is over decides.
+    A slow machine cannot make `max_steps` updates in `minutes`. Then the share of the minutes that is over decides. It
+    moves the cosine and the start of dropout; warm-up and inverse square root follow the updates alone.
     """
     if settings.minutes is None:
         return float(step)
@@ -91,7 +93,7 @@ class OptimizerSettings:
 
 
 class ModelOptimizer:
-    """Updates the weights of a model, and holds the optimizer's moments."""
+    """Updates the weights of a model by optimizers, which hold the moments: `optimizers`, by name."""
 
     def __init__(
         self,
@@ -118,7 +120,6 @@ class ModelOptimizer:
             if weight not in weights_of_extra:
                 (matrices if weight.dim() >= 2 else vectors).append(weight)
 
-        # A checkpoint numbers the weights of an optimizer in the order of its groups.
         groups: list[dict[str, Any]] = [{"params": matrices}, {"params": vectors, "weight_decay": 0.0}]
         adamw = torch.optim.AdamW(
             groups,
@@ -128,7 +129,7 @@ class ModelOptimizer:
             weight_decay=settings.weight_decay,
             fused=True,
         )
-        self._optimizers: dict[str, Any] = {"optimizer": adamw, **extra}
+        self.optimizers: dict[str, Any] = {"optimizer": adamw, **extra}
 
     @property
     def scale(self) -> Tensor | float:
@@ -139,7 +140,7 @@ class ModelOptimizer:
     def groups(self) -> list[dict[str, Any]]:
         """The parameter groups of all optimizers."""
         groups = []
-        for optimizer in self._optimizers.values():
+        for optimizer in self.optimizers.values():
             groups += optimizer.param_groups
         return groups
 
@@ -164,38 +165,7 @@ class ModelOptimizer:
         # The fused kernel divides gradients by `grad_scale`, and skips the update if `found_inf` is 1. So a GPU decides
         # for itself, and the program need not wait. Both attributes are made for `torch.amp.GradScaler`.
         found_inf = (~finite).float()
-        for optimizer in self._optimizers.values():
+        for optimizer in self.optimizers.values():
             optimizer.grad_scale = divisor if isinstance(divisor, Tensor) else None
             optimizer.found_inf = found_inf
             optimizer.step()
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Return moments and counts by `OPTIMIZER.NUMBER.KIND`, for a file of tensors.
-
-        OPTIMIZER is `optimizer` (AdamW) or the name of another; NUMBER is that of the weight.
-        """
-        tensors = {}
-        for name, optimizer in self._optimizers.items():
-            for number, moments in optimizer.state_dict()["state"].items():
-                for kind, tensor in moments.items():
-                    tensors[f"{name}.{number}.{kind}"] = tensor
-        return tensors
-
-    def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Load the result of `tensors`; learning rate and other settings keep their current values.
-
-        Raises KeyError: `tensors` has an optimizer that this one lacks.
-        """
-        # 1. Sort the tensors by optimizer and weight.
-        states: dict[str, dict[int, dict[str, Tensor]]] = {}
-        for name in self._optimizers:
-            states[name] = defaultdict(dict)
-        for key, tensor in tensors.items():
-            name, number, kind = key.split(".", 2)
-            if name != "loss_scale":  # see `speed/loss_scale.py`; a run may change its precision
-                states[name][int(number)][kind] = tensor
-
-        # 2. Give each optimizer its moments.
-        for name, optimizer in self._optimizers.items():
-            settings = optimizer.state_dict()["param_groups"]
-            optimizer.load_state_dict({"state": states[name], "param_groups": settings})

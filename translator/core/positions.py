@@ -4,7 +4,8 @@ R rows, L positions of a row, D model width, H heads, K head width, P maximum nu
 """
 
 import math
-from typing import Literal
+from collections.abc import Callable
+from typing import Literal, assert_never
 
 import torch
 import torch.nn.functional as F
@@ -37,22 +38,18 @@ class PositionEncoding(nn.Module):
 
     table: Tensor | None  # (P, D)
 
-    def __init__(
-        self,
-        d_model: int,
-        max_positions: int,
-        kind: Positions,
-        dropout: float = 0.0,
-    ) -> None:
+    def __init__(self, d_model: int, max_positions: int, kind: Positions, dropout: float = 0.0) -> None:
         super().__init__()
-        self.scale = math.sqrt(d_model)  # explained in `init_weights`
+        self.scale = math.sqrt(d_model)  # explained in `init_weights` of transformer.py
         self.dropout = nn.Dropout(dropout)
         if kind == "learned":
             self.table = nn.Parameter(torch.empty(max_positions, d_model))
         elif kind == "sinusoidal":
             self.register_buffer("table", sinusoidal_positions(max_positions, d_model), persistent=False)
-        else:
+        elif kind == "rotary":
             self.register_buffer("table", None)
+        else:
+            assert_never(kind)
 
     def forward(self, x: Tensor, position: Tensor) -> Tensor:
         """Return (R, L, D) for the vectors of tokens `x` (R, L, D) at `position` (R, L) int64, each below P."""
@@ -67,7 +64,7 @@ class PositionEncoding(nn.Module):
 
 
 class RotaryPositions(nn.Module):
-    """The rotations of all positions (Su et al. 2021 §3.2.2).
+    """What self-attention knows of positions: with `rotary`, the rotations of Su et al. 2021 §3.2.2; else nothing.
 
     Columns 2i and 2i + 1 of a head are a point in a plane, rotated at position p by the angle p · 10000^(-2i / K). So
     the dot product of a query at p and a key at q depends on the positions only through p - q.
@@ -75,23 +72,32 @@ class RotaryPositions(nn.Module):
     The table is not saved. It stays float32 under autocast; `.to(torch.bfloat16)` of the whole model would round it.
     """
 
-    table: Tensor  # (P, K): cosine and sine of each angle, side by side
+    table: Tensor | None  # (P, K): cosine and sine of each angle, side by side
 
-    def __init__(self, width: int, max_positions: int) -> None:
+    def __init__(self, width: int, max_positions: int, kind: Positions = "rotary") -> None:
         super().__init__()
-        sines_cosines = sinusoidal_positions(max_positions, width).view(max_positions, -1, 2)
-        self.register_buffer("table", sines_cosines.flip(-1).flatten(1), persistent=False)
+        table = None
+        if kind == "rotary":
+            sines_cosines = sinusoidal_positions(max_positions, width).view(max_positions, -1, 2)
+            table = sines_cosines.flip(-1).flatten(1)
+        self.register_buffer("table", table, persistent=False)
 
-    def forward(self, position: Tensor) -> Tensor:
+    def forward(self, position: Tensor) -> Tensor | None:
         """Return the rotation (R, 1, L, K/2, 2), cosines and sines, of `position` (R, L) int64, for `rotate`."""
+        if self.table is None:
+            return None
         rows, length = position.shape
         return F.embedding(position, self.table).view(rows, 1, length, -1, 2)
 
 
-def rotate(x: Tensor, rotation: Tensor) -> Tensor:
-    """Return `x` (R, H, L, K) turned by `rotation` (R, 1, L, K/2, 2) of `RotaryPositions`; the result is contiguous.
+Rotation = Callable[[Tensor, Tensor | None], Tensor]
+"""Turns queries or keys, as `rotate` does; `speed/rotation.py` has another form."""
 
-    It is computed in at least float32.
+
+def rotate(x: Tensor, rotation: Tensor | None) -> Tensor:
+    """Return `x` (R, H, L, K) turned by `rotation` (R, 1, L, K/2, 2) of `RotaryPositions`; `x` itself without one.
+
+    It is computed in at least float32, and the result is contiguous.
 
     >>> rotations = RotaryPositions(width=2, max_positions=4)
     >>> rotate(torch.tensor([[[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]]]), rotations(torch.tensor([[0, 1, 2]])))[0, 0]
@@ -99,6 +105,8 @@ def rotate(x: Tensor, rotation: Tensor) -> Tensor:
             [ 0.5403,  0.8415],
             [-0.9093, -0.4161]])
     """
+    if rotation is None:
+        return x
     exact_type = torch.promote_types(x.dtype, torch.float32)
     points = x.to(exact_type).view(*x.shape[:-1], -1, 2)  # adjacent columns are points (first, second) in a plane
     first, second = points.unbind(-1)

@@ -22,7 +22,7 @@ C next tokens of a row, L steps, E endings (hypotheses that ended or were cut of
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -30,11 +30,6 @@ from torch import Tensor
 
 from translator.core import EOS, SOS
 from translator.core.hypothesis import FIRST_PRODUCED, Hypothesis, SearchSettings, length_penalty
-
-STEPS_BETWEEN_READS: Final = 4
-"""On a GPU, which works later than the program: reading which sentences have ended waits for it. Those that have ended
-stay two steps too long on average, and find nothing more; a search has about 30 steps.
-"""
 
 
 class SearchState(Protocol):
@@ -63,12 +58,10 @@ class SearchModel(Protocol[State]):
             width: W, the rows of the state for each sentence.
         """
 
-    def step(self, tokens: Tensor, cache: State, /) -> Tensor:
-        """Return the logits (R, V) of the tokens after `tokens`, and advance `cache`.
+    def step(self, tokens: Tensor, state: State, /) -> Tensor:
+        """Return the logits (R, V) of the tokens after `tokens`, and advance `state`.
 
-        Args:
-            tokens: (R,) int64, the last token of each row; SOS at the first step.
-            cache: the state before this step.
+        `tokens` (R,) int64 has the last token of each row; SOS at the first step.
         """
 
 
@@ -119,13 +112,9 @@ def log_probabilities_of(tokens: Tensor, logits: Tensor) -> Tensor:
     return logits.log_softmax(dim=-1).gather(1, tokens)  # one pass; `logsumexp` takes five
 
 
-def reads_ends(length: int, device: torch.device) -> bool:
-    """Return whether a search on `device` reads, after the step to hypotheses of `length`, which sentences have ended.
-
-    >>> [length for length in range(1, 10) if reads_ends(length, torch.device("cuda"))]
-    [4, 8]
-    """
-    return device.type != "cuda" or length % STEPS_BETWEEN_READS == 0
+def widest_float(device: torch.device) -> torch.dtype:
+    """Return float64, or float32 on Apple GPUs, which have no float64."""
+    return torch.float32 if device.type == "mps" else torch.float64
 
 
 class Extensions(NamedTuple):
@@ -141,8 +130,7 @@ class BeamStep(NamedTuple):
 
     sentences: Tensor  # (n,) int64 indices
     back_pointers: Tensor  # (n, 2 W) int64, ranks among the 2 W extensions of the previous step
-    tokens: Tensor  # (n, 2 W) int64
-    scores: Tensor  # (n, 2 W) summed log-probabilities, -inf where there is no hypothesis
+    extensions: Extensions
 
 
 @torch.inference_mode()
@@ -154,16 +142,20 @@ def beam_search(
     count: int = 1,
     constraints: Prohibition | None = None,
     top_k: TopK = largest,
+    steps_between_reads: int = 1,
 ) -> list[list[Hypothesis]]:
     """Return `count` hypotheses for each row of `source`, best first, by beam search (Sutskever et al. 2014 §3.2).
 
     Each step takes the 2 W best extensions of a beam. Those among the first W that end in EOS are finished hypotheses;
-    the first W without EOS form the next beam. A sentence is done when 2 W hypotheses have finished (patience 2, Kasai
-    et al. 2022) and one is more likely than every unfinished hypothesis, or at its length limit. It then leaves the
-    batch.
+    the first W without EOS form the next beam. A sentence leaves the batch in one of three cases:
 
-    Hypotheses cut off at the length limit are returned only if too few finished. A row has fewer than `count` only if
-    the constraints and the length limit allow no more.
+    - 2 W of its hypotheses have finished (patience 2, Kasai et al. 2022; a single one if W = 1), and one of them has at
+      least the score of every unfinished one. Scores are sums of log-probabilities, without length penalty.
+    - It is at its length limit.
+    - Its beam is empty, because the constraints forbid every continuation.
+
+    The hypotheses are ranked by their scores with length penalty. Those cut off at the length limit are returned only
+    if too few finished. A row has fewer than `count` only if the constraints and the length limit allow no more.
 
     Args:
         model: a `Transformer` in evaluation mode, or any other `SearchModel`.
@@ -173,6 +165,8 @@ def beam_search(
         count: hypotheses for each row, at most W.
         constraints: what an output may not say; None forbids PAD, UNK and SOS.
         top_k: finds the largest values of rows.
+        steps_between_reads: after how many steps it is read which sentences leave the batch. Those that stay longer
+            find nothing more. A GPU works later than the program, which waits for it at each reading.
     """
     width = settings.beam_size
     enough_finished = 2 * width if width > 1 else 1  # a beam of one is greedy search
@@ -183,7 +177,7 @@ def beam_search(
     # The beams of the unfinished sentences. All hypotheses of a beam start equal: the first alone scores above -inf, so
     # that the beam has no duplicates.
     sentences = torch.arange(count_of_sentences, device=device)  # (n,) indices
-    scores = torch.full((count_of_sentences, width), -math.inf, dtype=_widest_float(device), device=device)  # (n, W)
+    scores = torch.full((count_of_sentences, width), -math.inf, dtype=widest_float(device), device=device)  # (n, W)
     scores[:, 0] = 0.0  # summed log-probabilities, best first
     tokens = source.new_full((count_of_sentences, width), SOS)  # (n, W) the last token of each hypothesis
     ranks = torch.arange(width, device=device).repeat(count_of_sentences, 1)  # (n, W) among the last 2 W extensions
@@ -205,7 +199,7 @@ def beam_search(
         # beam, and `ranks` has the rank that each hypothesis of the beam had among the extensions before.
         extensions = best_extensions(scores, logits, forbidden, top_k)
         back_pointers = ranks.gather(1, extensions.parents)
-        steps.append(BeamStep(sentences, back_pointers, extensions.tokens, extensions.scores))
+        steps.append(BeamStep(sentences, back_pointers, extensions))
 
         # 3. Count the hypotheses that finish: those among the first W that end in EOS.
         has_ended = (extensions.tokens == EOS) & (extensions.scores > -math.inf)  # (n, 2 W)
@@ -223,14 +217,13 @@ def beam_search(
             produced = produced.gather(1, parents.unsqueeze(2).expand_as(produced))
             produced = torch.cat((produced, tokens.unsqueeze(2)), dim=2)
 
-        # 5. Find the sentences that go on: undecided, below the length limit, with a hypothesis in the beam. A sentence
-        # is decided when enough hypotheses are finished and the likeliest of all is one of them.
+        # 5. Find the sentences that go on: none of the three cases holds.
         best_unfinished = scores[:, 0]  # (n,)
         is_undecided = (finished_count < enough_finished) | (best_unfinished > best_finished)
         goes_on = is_undecided & (limits[sentences] > length) & (best_unfinished > -math.inf)  # (n,)
 
         # 6. Let the others leave the batch; until then, their beams have no hypotheses.
-        if reads_ends(length, device):
+        if length % steps_between_reads == 0:
             going = goes_on.nonzero().squeeze(1)  # (n',) indices into `sentences`
             if len(going) == 0:
                 break
@@ -284,25 +277,20 @@ def best_extensions(scores: Tensor, logits: Tensor, forbidden: Tensor | None, to
     return Extensions(scores=best_totals.values, parents=parents, tokens=tokens.gather(1, best_totals.indices))
 
 
-def _widest_float(device: torch.device) -> torch.dtype:
-    """Return float64, or float32 on Apple GPUs, which have no float64."""
-    return torch.float32 if device.type == "mps" else torch.float64
-
-
 def _best_hypotheses(
     steps: Sequence[BeamStep], limits: list[int], count: int, settings: SearchSettings
 ) -> list[list[Hypothesis]]:
     """Return the best `count` hypotheses of each of B sentences, best first; finished ones precede those cut off."""
     # 1. Put all steps into tables; sentences that have left the batch have scores of -inf.
-    shape = (len(steps), len(limits), steps[0].tokens.size(1))  # (L, B, 2 W)
+    shape = (len(steps), len(limits), steps[0].back_pointers.size(1))  # (L, B, 2 W)
     back_pointers = np.zeros(shape, np.int64)
     tokens = np.zeros(shape, np.int64)
     scores = np.full(shape, -np.inf)
     for index, step in enumerate(steps):
         going = step.sentences.cpu().numpy()
         back_pointers[index, going] = step.back_pointers.cpu().numpy()
-        tokens[index, going] = step.tokens.cpu().numpy()
-        scores[index, going] = step.scores.cpu().numpy()
+        tokens[index, going] = step.extensions.tokens.cpu().numpy()
+        scores[index, going] = step.extensions.scores.cpu().numpy()
 
     # 2. A hypothesis ends with EOS or at the length limit, if it is among the first W of its step.
     lengths = np.arange(1, len(steps) + 1)  # (L,)

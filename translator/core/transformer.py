@@ -6,27 +6,18 @@ In a search: B sentences, one per row; n of them unfinished, with W hypotheses o
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translator.core import PAD
-from translator.core.attention import AttentionKernel, FusedLinear, MultiHeadAttention, recording
+from translator.core.attention import AttentionKernel, FusedLinear, MultiHeadAttention
 from translator.core.batch import Batch
 from translator.core.cache import DecoderCache, LayerCache, SelfCache, cross_cache
 from translator.core.layers import DecoderLayer, EncoderLayer, NetworkSettings, final_norm
 from translator.core.masks import MaskGenerator, Masks, one_sentence_a_row
 from translator.core.positions import PositionEncoding, RotaryPositions
-
-
-class AttentionWeights(NamedTuple):
-    """The attention weights of a model: one tensor per layer, in the order of the layers."""
-
-    encoder: Sequence[Tensor]  # (R, H, S, S) each: from source to source positions
-    decoder: Sequence[Tensor]  # (R, H, T, T) each: from target to target positions
-    cross: Sequence[Tensor]  # (R, H, T, S) each: from target to source positions
 
 
 class Embedding(nn.Module):
@@ -45,11 +36,9 @@ class Embedding(nn.Module):
         return y
 
 
-def _rotary_positions(settings: NetworkSettings) -> RotaryPositions | None:
-    """Return the rotations that all layers of a stack share; None if `settings` have other positions."""
-    if settings.positions != "rotary":
-        return None
-    return RotaryPositions(settings.d_model // settings.heads, settings.max_positions)
+def _positions_of_layers(settings: NetworkSettings) -> RotaryPositions:
+    """Return what the self-attention of all layers of a stack knows of positions."""
+    return RotaryPositions(settings.d_model // settings.heads, settings.max_positions, settings.positions)
 
 
 class EncoderStack(nn.Module):
@@ -57,25 +46,14 @@ class EncoderStack(nn.Module):
 
     def __init__(self, settings: NetworkSettings) -> None:
         super().__init__()
-        self.rotary = _rotary_positions(settings)
+        self.positions = _positions_of_layers(settings)
         layers = (EncoderLayer(settings) for _ in range(settings.encoder_layers))
         self.layers: Sequence[EncoderLayer] = nn.ModuleList(layers)  # type: ignore[assignment]  # it has no item type
         self.norm = final_norm(settings.d_model, settings.norm)
 
-    def forward(
-        self,
-        x: Tensor,
-        position: Tensor,
-        mask: Tensor,
-    ) -> Tensor:
-        """Return the memory (R, S, D), which the decoder attends to.
-
-        Args:
-            x: (R, S, D) embedded source.
-            position: (R, S) int64, the index of each token in its sentence.
-            mask: bool, broadcastable to (R, H, S, S), True = may attend.
-        """
-        rotation = None if self.rotary is None else self.rotary(position)
+    def forward(self, x: Tensor, position: Tensor, mask: Tensor) -> Tensor:
+        """Return the memory (R, S, D) of the embedded source `x` (R, S, D); see `Transformer.encode`."""
+        rotation = self.positions(position)
         for layer in self.layers:
             x = layer(x, mask, rotation)
         y: Tensor = self.norm(x)
@@ -87,38 +65,20 @@ class DecoderStack(nn.Module):
 
     def __init__(self, settings: NetworkSettings) -> None:
         super().__init__()
-        self.rotary = _rotary_positions(settings)
+        self.positions = _positions_of_layers(settings)
         layers = (DecoderLayer(settings) for _ in range(settings.decoder_layers))
         self.layers: Sequence[DecoderLayer] = nn.ModuleList(layers)  # type: ignore[assignment]  # it has no item type
         self.norm = final_norm(settings.d_model, settings.norm)
 
-    def forward(
-        self,
-        x: Tensor,
-        position: Tensor,
-        memory: Tensor,
-        masks: Masks,
-    ) -> Tensor:
-        """Return the states (R, T, D) for the output head.
-
-        Args:
-            x: (R, T, D) embedded target input.
-            position: (R, T) int64, the index of each token in its sentence.
-            memory: (R, S, D), the encoder's output.
-            masks: True = may attend.
-        """
-        rotation = None if self.rotary is None else self.rotary(position)
+    def forward(self, x: Tensor, position: Tensor, memory: Tensor, masks: Masks) -> Tensor:
+        """Return the states (R, T, D) of the embedded target input `x` (R, T, D); see `Transformer.decode`."""
+        rotation = self.positions(position)
         for layer in self.layers:
             x = layer(x, memory, masks, rotation)
         y: Tensor = self.norm(x)
         return y
 
-    def start(
-        self,
-        memory: Tensor,
-        cross_mask: Tensor,
-        width: int,
-    ) -> DecoderCache:
+    def start(self, memory: Tensor, cross_mask: Tensor, width: int) -> DecoderCache:
         """Return an empty cache of `width` hypotheses per sentence.
 
         Args:
@@ -134,18 +94,13 @@ class DecoderStack(nn.Module):
         heads = self.layers[0].self_attention.heads
         return DecoderCache(layers, cross_mask, heads, width, memory.dtype)
 
-    def step(self, x: Tensor, cache: DecoderCache) -> Tensor:
-        """Return the states (n, w, D) of the newest positions `x` (n, w, D); add their keys and values to `cache`.
+    def step(self, x: Tensor, position: Tensor, cache: DecoderCache) -> Tensor:
+        """Return the states (n, w, D) of `x` (n, w, D), all at `position` (1, 1); add their keys and values to `cache`.
 
         The w hypotheses of a sentence stand where `forward` has the positions of a row: both are the queries that share
-        its keys and values. Here all are at one position.
+        its keys and values.
         """
-        # All hypotheses are at the newest position.
-        rotation = None
-        if self.rotary is not None:
-            position = torch.full((1, 1), cache.length, device=x.device)
-            rotation = self.rotary(position)
-
+        rotation = self.positions(position)
         # The layers compute in the order of the cache's lanes, so that its memory is read in place.
         biases = cache.begin_step()
         x = cache.to_lanes(x)
@@ -158,16 +113,12 @@ class DecoderStack(nn.Module):
 class Transformer(nn.Module):
     """A translation model: embeddings, encoder, decoder and output head.
 
-    A tied weight exists once, under one name, also in a saved model. V = `target_vocabulary`. All methods with token
-    ids raise ValueError if a row is longer than `max_positions`.
+    With `tied_embeddings: target` the head is the target embedding; with `all`, the source embedding is it too, learned
+    positions included. A tied weight exists once, under one name, also in a saved model. V is `target_vocabulary`. All
+    methods with token ids raise ValueError if a row is longer than `max_positions`.
     """
 
-    def __init__(
-        self,
-        settings: NetworkSettings,
-        source_vocabulary: int,
-        target_vocabulary: int,
-    ) -> None:
+    def __init__(self, settings: NetworkSettings, source_vocabulary: int, target_vocabulary: int) -> None:
         super().__init__()
         shared = settings.tied_embeddings == "all"
         assert not shared or source_vocabulary == target_vocabulary, "one embedding needs one vocabulary"
@@ -180,7 +131,6 @@ class Transformer(nn.Module):
         self.own_head: nn.Linear | None = None
         if settings.tied_embeddings == "none":
             self.own_head = nn.Linear(settings.d_model, target_vocabulary, bias=False)
-            nn.init.normal_(self.own_head.weight, std=settings.d_model**-0.5)
         init_weights(self)
 
     @property
@@ -209,10 +159,10 @@ class Transformer(nn.Module):
         Returns:
             (R, T, V): at position t, the logits of the token after `target_input[:, t]`. Those at PAD are meaningless.
         """
-        return self.project(self._states_of_pairs(source, target_input))
+        return self.project(self.states_of_pairs(source, target_input))
 
-    def _states_of_pairs(self, source: Tensor, target_input: Tensor) -> Tensor:
-        """Return the decoder's states (R, T, D); arguments as in `forward`."""
+    def states_of_pairs(self, source: Tensor, target_input: Tensor) -> Tensor:
+        """Return the decoder's states (R, T, D) for one sentence per row; arguments as in `forward`."""
         # A row of one sentence is a row whose only sentence has the number 1; compare `states`.
         masks = self.masks(one_sentence_a_row(source), one_sentence_a_row(target_input))
         memory = self.encode(source, _positions(source), masks.encoder)
@@ -224,12 +174,7 @@ class Transformer(nn.Module):
         memory = self.encode(batch.source, batch.source_position, masks.encoder)
         return self.decode(batch.target_input, batch.target_position, memory, masks)
 
-    def encode(
-        self,
-        source: Tensor,
-        position: Tensor,
-        mask: Tensor,
-    ) -> Tensor:
+    def encode(self, source: Tensor, position: Tensor, mask: Tensor) -> Tensor:
         """Return the memory (R, S, D), which the decoder attends to.
 
         Args:
@@ -242,20 +187,14 @@ class Transformer(nn.Module):
         memory: Tensor = self.encoder(x, position, mask)
         return memory
 
-    def decode(
-        self,
-        target_input: Tensor,
-        position: Tensor,
-        memory: Tensor,
-        masks: Masks,
-    ) -> Tensor:
+    def decode(self, target_input: Tensor, position: Tensor, memory: Tensor, masks: Masks) -> Tensor:
         """Return the decoder's states (R, T, D).
 
         Args:
             target_input: (R, T) int64 ids, SOS before each sentence.
             position: (R, T) int64, the index of each token in its sentence.
             memory: (R, S, D), the result of `encode`.
-            masks: True = may attend.
+            masks: bool, True = may attend.
         """
         self._check_length(target_input.size(1))
         x = self.target_embedding(target_input, position)
@@ -266,36 +205,19 @@ class Transformer(nn.Module):
         """Return logits (..., V) for decoder states (..., D)."""
         if self.own_head is None:
             return F.linear(states, self.head_weight)
+        # As a call of the module, which `speed/inference_copy.py` may have replaced by one that rounds.
         logits: Tensor = self.own_head(states)
         return logits
-
-    @torch.no_grad()
-    def attention(self, source: Tensor, target_input: Tensor) -> AttentionWeights:
-        """Return the attention weights of every layer; arguments as in `forward`."""
-        # A kernel that records takes the place of the model's for one pass.
-        kernel = self.encoder.layers[0].self_attention.kernel
-        weights: list[Tensor] = []
-        self.use_attention(recording(weights))
-        try:
-            self._states_of_pairs(source, target_input)
-        finally:
-            self.use_attention(kernel)
-
-        # It saw self-attention in each layer of the encoder; then, in each of the decoder, self-attention and cross.
-        of_encoder = len(self.encoder.layers)
-        of_decoder = weights[of_encoder:]
-        return AttentionWeights(encoder=weights[:of_encoder], decoder=of_decoder[0::2], cross=of_decoder[1::2])
 
     @torch.no_grad()
     def start(self, source: Tensor, width: int = 1) -> DecoderCache:
         """Encode `source` (B, S), one sentence per row; return the cache of a search with `width` hypotheses each."""
         assert not self.training, "dropout is on during a search: call eval() first"
         sentence = one_sentence_a_row(source)
-        encoder_mask = self.masks.encoder(sentence)
-        memory = self.encode(source, _positions(source), encoder_mask)
-        # One query stands for all target positions: each may attend to the whole source sentence.
-        query_sentence = sentence.new_ones(len(source), 1)
-        cross_mask = self.masks.cross(query_sentence, sentence)  # (B, 1, 1, S)
+        memory = self.encode(source, _positions(source), self.masks.same_sentence(sentence, sentence))
+        # All target positions are of sentence 1, and so have one line of the cross mask: that of the first.
+        target_sentence = sentence.new_ones(len(source), 1)
+        cross_mask = self.masks.cross(target_sentence, sentence)  # (B, 1, 1, S)
         return self.decoder.start(memory, cross_mask, width)
 
     @torch.no_grad()
@@ -307,11 +229,11 @@ class Transformer(nn.Module):
         if shares_sos:
             tokens = tokens[:: cache.width]
 
-        # The newest token of each hypothesis, by sentence.
+        # The newest token of each hypothesis, by sentence; all are at one position.
         position = torch.full((1, 1), cache.length, device=tokens.device)
         x = self.target_embedding(tokens.unsqueeze(1), position)  # (n * w, 1, D)
         x = x.view(cache.count, -1, x.size(2))  # (n, w, D)
-        states = self.decoder.step(x, cache).flatten(0, 1)  # (n * w, D)
+        states = self.decoder.step(x, position, cache).flatten(0, 1)  # (n * w, D)
 
         # What one SOS predicts, all predict.
         logits = self.project(states)
@@ -334,18 +256,20 @@ def _positions(tokens: Tensor) -> Tensor:
 
 @torch.no_grad()
 def init_weights(model: nn.Module) -> None:
-    """Initialize the embeddings, positions and stacks inside `model` from torch's random generator.
+    """Initialize the embeddings, positions, stacks and output head inside `model` from torch's random generator.
 
-    Embeddings: normal with standard deviation D^-½. The product of a normalized state (length √D) with a row of a tied
-    head (length 1) then has variance 1. So the first loss of an untied head is about log V + ½; a tied head adds about
-    2, since the residual stream still holds the input token, which therefore gets a high logit. As an embedding, such a
-    row is √D times too short compared with the positions, whose entries are of order 1. Hence the factor √D in
+    Embeddings and head: normal with standard deviation D^-½. The product of a normalized state (length √D) with a row
+    of the head (length 1) then has variance 1. So the first loss of an untied head is about log V + ½; a tied head adds
+    about 2, since the residual stream still holds the input token, which therefore gets a high logit. As an embedding,
+    such a row is √D times too short compared with the positions, whose entries are of order 1. Hence the factor √D in
     `PositionEncoding` (Vaswani et al. 2017 §3.4). Both together make tying possible.
 
     Learned positions: normal with deviation 1/√2, the root mean square of the sinusoids that they replace.
 
     Biases start at 0, LayerNorm at the identity, and the row of PAD at 0; training changes that row in a tied head.
     """
+    if isinstance(model, Transformer) and model.own_head is not None:
+        nn.init.normal_(model.own_head.weight, std=model.own_head.in_features**-0.5)
     for module in model.modules():
         if isinstance(module, EncoderStack | DecoderStack):
             _init_stack(module)

@@ -13,7 +13,7 @@ Each loss is divided by the target tokens of the whole update, so that the sum i
 R rows of a micro-batch, L positions of a row
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,9 +24,6 @@ from translator.core.batch import Batch, StepBatches
 from translator.core.loss import Losses, TeacherForcing
 from translator.core.optimizer import ModelOptimizer, ScheduleSettings, drops, learning_rate
 
-ForwardBackward = Callable[[Batch, Tensor], Tensor]
-"""Adds the gradients of a batch, times a weight (), to those of the model; returns the token losses (R, L)."""
-
 
 @dataclass(frozen=True)
 class StepResult:
@@ -36,15 +33,15 @@ class StepResult:
     token_losses: tuple[Tensor, ...]
     """(R, L) float32 for each micro-batch of this rank: unsmoothed negative log-likelihood of each token in nats."""
     gradient_norm: Tensor  # () L2 norm before clipping, of the whole update
-    finite: Tensor  # () bool: False if loss or gradient was not finite and the update was skipped
+    finite: Tensor  # () bool: False if the gradient was not finite and the update was skipped
     learning_rate: float
 
 
 class Gradients:
     """The gradients of an update, beside each weight as torch keeps them; `speed/gradients.py` has another form."""
 
-    def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
-        self.parameters = parameters
+    def __init__(self, parameters: Iterable[nn.Parameter]) -> None:
+        self.parameters = [parameter for parameter in parameters if parameter.requires_grad]
 
     def add(self, gradients: Sequence[Tensor]) -> None:
         """Add a gradient for each of the parameters; those of all micro-batches add up."""
@@ -76,12 +73,16 @@ def forward_backward(
 ) -> Tensor:
     """Add the gradients of one micro-batch to `gradients`; return the loss of each token (R, L) in nats.
 
-    `loss` and `gradients` are of one model, and `batch` is on its device. `weight` () is a factor of the gradients:
-    1 / target tokens of the whole update, times the loss scale.
+    `loss` and `gradients` are of one model. `weight` (), on its device, is a factor of the gradients: 1 / target tokens
+    of the whole update, times the loss scale.
     """
-    losses = loss(batch)
+    losses = loss(batch.to(weight.device))
     gradients.add(torch.autograd.grad(losses.objective * weight, gradients.parameters))
     return losses.of_tokens
+
+
+ForwardBackward = Callable[[TeacherForcing, Gradients, Batch, Tensor], Tensor]
+"""Adds the gradients of a batch, as `forward_backward` does; `training/learner.py` chooses among other forms."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +92,13 @@ class Learner:
     loss: TeacherForcing
     optimizer: ModelOptimizer
     gradients: Gradients
-    forward_backward: ForwardBackward
     schedule: ScheduleSettings
     seed: int = 1
     rank: int = 0
+    forward_backward: ForwardBackward = forward_backward
 
     def update(self, step_batches: StepBatches, number: int, seconds: float = 0.0) -> StepResult:
-        """Update the weights once and return the result; skip the update if the gradient or the loss is not finite.
+        """Update the weights once and return the result; skip the update if the gradient is not finite.
 
         Args:
             step_batches: this rank's micro-batches, on the CPU.
@@ -115,10 +116,10 @@ class Learner:
         loss_weight = torch.full((), 1.0 / step_batches.target_tokens, device=device) * self.optimizer.scale
         token_losses = []
         for batch in step_batches.batches:
-            token_losses.append(self.forward_backward(batch, loss_weight))
+            token_losses.append(self.forward_backward(self.loss, self.gradients, batch, loss_weight))
         self.gradients.sum_over_ranks()
 
-        # 2. Their norm; NaN in a loss makes the norm NaN.
+        # 2. Their norm. A loss that is not finite has such gradients, too.
         norm = self.gradients.norm() / self.optimizer.scale
         finite = torch.isfinite(norm)
 
@@ -132,18 +133,6 @@ class Learner:
             finite=finite,
             learning_rate=rate,
         )
-
-
-def plain_learner(
-    loss: TeacherForcing, optimizer: ModelOptimizer, schedule: ScheduleSettings, seed: int = 1
-) -> Learner:
-    """Return the learner of one process, in the precision of the weights; training/learner.py makes the others."""
-    gradients = Gradients([weight for weight in loss.model.parameters() if weight.requires_grad])
-
-    def pass_over(batch: Batch, weight: Tensor) -> Tensor:
-        return forward_backward(loss, gradients, batch.to(weight.device), weight)
-
-    return Learner(loss, optimizer, gradients, pass_over, schedule, seed)
 
 
 def seed_update(seed: int, number: int, rank: int) -> None:

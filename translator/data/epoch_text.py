@@ -2,7 +2,8 @@
 
 The ids of a pair are a pure function of the run's seed, the epoch, the pair, and how often the epoch has drawn it
 before. So are their lengths, from which rows are planned: most pairs keep their stored ids and lengths; the others are
-changed and encoded for the plan, and once more for their batch, which any process can do.
+changed and encoded for the plan, and once more for their batch, which any process can do. A process keeps the last of
+them, so a small corpus that one process plans and reads is encoded once.
 
 N pairs
 """
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from translator.config.training_section import AugmentationConfig
-from translator.core.batch import Numbers
+from translator.core.batch import Ids, Numbers
 from translator.data.augmentation import Augmentation, SidePair
 from translator.data.mixture import Drawn
 from translator.data.pair_text import PairText
@@ -28,9 +29,10 @@ from translator.subword.source_text import training_pair
 from translator.subword.subword_sampling import SubwordSampler
 
 VERSION: Final = 6  # increased when the same settings give other pieces
+_KEPT_PAIRS: Final = 20_000  # changed pairs whose ids are kept, a few MB
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # one object is one key of `_changed_row`
 class EpochText:
     """All that determines the ids of an epoch; picklable, as another process opens its files itself."""
 
@@ -70,7 +72,7 @@ class EpochText:
         source, target = self.store.flat(drawn.pairs)
         places = np.flatnonzero(self.is_changed(drawn))
         if len(places) > 0:
-            source_rows, target_rows = self._changed_rows(drawn.at(places))
+            source_rows, target_rows = zip(*self._changed_rows(drawn.at(places)), strict=True)
             source = _with_rows(source, places, source_rows)
             target = _with_rows(target, places, target_rows)
         return source, target
@@ -85,47 +87,49 @@ class EpochText:
     def _changes(self) -> Augmentation:
         return Augmentation(self.augmentation, self._placeholders)
 
-    def _changed_rows(self, drawn: Drawn) -> list[list[list[int]]]:
+    def _changed_rows(self, drawn: Drawn) -> list[tuple[Ids, Ids]]:
         """Return the ids of each pair, for the source and for the target."""
-        # 1. Change the text of all pairs. Both sides are needed, because a change may concern both.
-        plain_pairs: list[SidePair] = []
-        pairs: list[SidePair] = []
-        places: list[str] = []
         chosen = self._changes.chosen(self.seed, drawn).tolist()
+        rows = []
         for pair, repetition, kinds in zip(drawn.pairs.tolist(), drawn.repetitions.tolist(), chosen, strict=True):
-            place = f"{pair} {repetition}"
-            plain_pair = SidePair(*training_pair(*self.text[pair], self._placeholders))
-            pairs.append(self._changes.apply(plain_pair, kinds, f"{self.seed} {drawn.epoch} {place}"))
-            plain_pairs.append(plain_pair)
-            places.append(place)
+            rows.append(_changed_row(self, drawn.epoch, pair, repetition, tuple(kinds)))
+        return rows
+
+    def _encoded(self, pair: SidePair) -> list[list[int]]:
+        """Return the unsampled ids of a pair, for the source and for the target."""
+        return [model.encode_one(text) for model, text in zip(self.models, pair, strict=True)]
+
+    def changed_row(self, epoch: int, pair: int, repetition: int, kinds: tuple[bool, ...]) -> tuple[Ids, Ids]:
+        """Return the ids of both sides of a pair in an epoch, without special tokens."""
+        # 1. Change the text. Both sides are needed, because a change may concern both.
+        place = f"{pair} {repetition}"
+        plain_pair = SidePair(*training_pair(*self.text[pair], self._placeholders))
+        changed_pair = self._changes.apply(plain_pair, kinds, f"{self.seed} {epoch} {place}")
 
         # 2. Encode it. A pair of which a side is too long now stays as it was.
-        rows = self._encoded(pairs)
-        too_long: list[int] = []
-        for number, (source_row, target_row) in enumerate(zip(*rows, strict=True)):
-            if self._is_too_long(source_row) or self._is_too_long(target_row):
-                too_long.append(number)
-                pairs[number] = plain_pairs[number]
-        for side, plain_rows in enumerate(self._encoded([pairs[number] for number in too_long])):
-            for number, plain_row in zip(too_long, plain_rows, strict=True):
-                rows[side][number] = plain_row
+        rows = self._encoded(changed_pair)
+        if any(map(self._is_too_long, rows)):
+            changed_pair = plain_pair
+            rows = self._encoded(plain_pair)
 
         # 3. Sampled pieces replace the usual ones, where they fit.
         if self.sampling > 0:
-            for side, model in enumerate(self.models):
-                sampler = _sampler(model, self.sampling, f"{self.seed} {drawn.epoch} {self.store.sides[side]}")
-                samples = sampler.sample([pair[side] for pair in pairs], places)
-                for number, sample in enumerate(samples):
-                    if not self._is_too_long(sample):
-                        rows[side][number] = sample
-        return rows
-
-    def _encoded(self, pairs: Sequence[SidePair]) -> list[list[list[int]]]:
-        """Return the unsampled ids of each pair, for the source and for the target."""
-        return [model.encode([pair[side] for pair in pairs]) for side, model in enumerate(self.models)]
+            for side, (model, text) in enumerate(zip(self.models, changed_pair, strict=True)):
+                sampler = _sampler(model, self.sampling, f"{self.seed} {epoch} {self.store.sides[side]}")
+                (sample,) = sampler.sample([text], [place])
+                if not self._is_too_long(sample):
+                    rows[side] = sample
+        source, target = rows
+        return np.array(source, np.int32), np.array(target, np.int32)
 
     def _is_too_long(self, row: Sequence[int]) -> bool:
         return len(row) + 1 > self.max_length  # with the special token
+
+
+@functools.lru_cache(maxsize=_KEPT_PAIRS)
+def _changed_row(text: EpochText, epoch: int, pair: int, repetition: int, kinds: tuple[bool, ...]) -> tuple[Ids, Ids]:
+    """Return `text.changed_row(…)`; in a small corpus, what a plan has encoded is kept for its batches."""
+    return text.changed_row(epoch, pair, repetition, kinds)
 
 
 @functools.lru_cache(maxsize=2)
@@ -134,11 +138,16 @@ def _sampler(model: SubwordModel, strength: float, seed: str) -> SubwordSampler:
     return model.sampler(strength, seed)
 
 
-def _with_rows(rows: FlatRows, places: Numbers, new_rows: Sequence[Sequence[int]]) -> FlatRows:
-    """Return `rows` with other ids for the sentences at `places`."""
-    sentences = np.split(rows.ids, np.cumsum(rows.lengths)[:-1])
-    for place, row in zip(places.tolist(), new_rows, strict=True):
-        sentences[place] = np.array(row, np.int32)
+def _with_rows(rows: FlatRows, places: Numbers, new_rows: Sequence[Ids]) -> FlatRows:
+    """Return `rows` with other ids for the sentences at `places`, which are ascending."""
+    is_new = np.zeros(len(rows.lengths), np.bool_)
+    is_new[places] = True
     lengths = rows.lengths.copy()
     lengths[places] = [len(row) for row in new_rows]
-    return FlatRows(ids=np.concatenate(sentences), lengths=lengths)
+
+    # The tokens of both kinds of sentences keep their order.
+    ids = np.empty(int(lengths.sum()), np.int32)
+    is_of_new = np.repeat(is_new, lengths)
+    ids[is_of_new] = np.concatenate(new_rows)
+    ids[~is_of_new] = rows.ids[np.repeat(~is_new, rows.lengths)]
+    return FlatRows(ids=ids, lengths=lengths)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from translator.config import Config
-from translator.core.batch import Batch, DataPosition, Ids
+from translator.core.batch import Batch, Ids
 from translator.core.packing import plan_rows
 from translator.corpus.file_hashes import FileHashes
 from translator.corpus.held_out import HeldOutSet, HeldOutSplit, held_out_of_run
@@ -22,7 +22,7 @@ from translator.data.epoch_text import EpochText
 from translator.data.mixture import MixtureRow, epoch_generator, mixture_rows
 from translator.data.pair_text import PairText
 from translator.data.token_store import PairStore
-from translator.data.training_batches import TrainingBatches, batch_of
+from translator.data.training_batches import DataPosition, TrainingBatches, batch_of
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER, stage
 from translator.run.workers import processes_for

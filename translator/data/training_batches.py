@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch.utils.data import DataLoader, Dataset
 
-from translator.core.batch import Batch, DataPosition, Numbers, StepBatches, collate
+from translator.core.batch import Batch, Numbers, StepBatches, collate
 from translator.core.packing import RowPlan, plan_rows
 from translator.data.epoch_text import EpochText
 from translator.data.mixture import Drawn, epoch_draws, epoch_generator
@@ -39,6 +39,14 @@ _MOST_WORKERS: Final = 8  # processes that make batches for a GPU
 _PAIRS_AT_ONCE: Final = 4096  # changed and encoded for a plan by one process
 _WORTH_A_PROCESS: Final = 20_000  # pairs of an epoch with changed texts, whose next plan is made ahead
 _NICENESS: Final = 5  # lowers the priority of planning during training, without starving it
+
+
+@dataclass(frozen=True)
+class DataPosition:
+    """Where a batch begins in the data: at a row of the plan of an epoch, both from 0."""
+
+    epoch: int = 0
+    row: int = 0
 
 
 class PlannedBatch(NamedTuple):

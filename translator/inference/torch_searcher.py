@@ -20,6 +20,7 @@ from translator.core.search import beam_search
 from translator.core.transformer import Transformer
 from translator.data import collate_source
 from translator.errors import ConfigError, RunError
+from translator.inference.attention_weights import weights_of_layers
 from translator.inference.searcher import CPU_BATCH_POSITIONS, Searcher
 from translator.run.workers import available_cores
 from translator.search.batches_by_length import batches_by_length
@@ -28,7 +29,7 @@ from translator.search.ensemble import Ensemble
 from translator.search.request import SearchRequest
 from translator.search.scoring import score_targets
 from translator.search.token_sampling import sample_hypotheses
-from translator.speed.device import GPU_ROUNDING, has_bf16, is_out_of_memory, model_must_fit
+from translator.speed.device import GPU_ROUNDING, has_bf16, is_out_of_memory, model_must_fit, steps_between_reads
 from translator.speed.inference_copy import prepare
 from translator.speed.top_k import top_k_on
 
@@ -87,7 +88,9 @@ class TorchSearcher(Searcher):
                     hypotheses = sample_hypotheses(model, source, longest, config, part.count, constraints)
                 else:
                     top_k = top_k_on(self._device)
-                    hypotheses = beam_search(model, source, longest, config.settings, part.count, constraints, top_k)
+                    reading = steps_between_reads(self._device)
+                    settings = config.settings
+                    hypotheses = beam_search(model, source, longest, settings, part.count, constraints, top_k, reading)
                 results |= zip(batch, hypotheses, strict=True)
         return [results[number] for number in range(len(request.rows))]
 
@@ -128,7 +131,7 @@ class TorchSearcher(Searcher):
         model_weights = []
         with self._evaluating():
             for model in self.models:
-                heads = model.attention(source, target_input).cross[-1]  # (B, H, T, S)
+                heads = weights_of_layers(model, source, target_input).cross[-1]  # (B, H, T, S)
                 model_weights.append(heads.float().mean(dim=1))
         mean_weights = torch.stack(model_weights).mean(dim=0).cpu().numpy()  # (B, T, S)
 

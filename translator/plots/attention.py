@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from translator.core import EOS, SOS
 from translator.errors import InputError
+from translator.inference.attention_weights import weights_of_layers
 from translator.inference.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
 from translator.plots.picture import PAGE_INCHES, house_style
@@ -59,7 +60,8 @@ def sentence_attention(
     source = [*source_ids, EOS]
     labels = [*best.tokens, EOS] if best.finished else list(best.tokens)
     target_input = [SOS, *labels[:-1]]
-    attention = translator.searcher.models[0].attention(torch.tensor([source]), torch.tensor([target_input]))
+    model = translator.searcher.models[0]
+    attention = weights_of_layers(model, torch.tensor([source]), torch.tensor([target_input]))
     weights = torch.stack(getattr(attention, kind))[:, 0]  # (layers, H, T, S)
 
     # 3. Spell the pieces of queries and keys.

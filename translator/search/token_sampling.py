@@ -10,9 +10,9 @@ from torch import Tensor
 from translator.config import SearchConfig
 from translator.core import EOS, PAD, SOS
 from translator.core.hypothesis import FIRST_PRODUCED, Hypothesis
-from translator.core.search import SearchModel, State, log_probabilities_of, reads_ends
+from translator.core.search import SearchModel, State, log_probabilities_of, widest_float
 from translator.search.constraints import Constraints
-from translator.speed.device import widest_float
+from translator.speed.device import steps_between_reads
 from translator.speed.top_k import top_k_on
 
 
@@ -59,7 +59,7 @@ def sample_hypotheses(
 
         # 2. Stop when all have ended.
         has_ended |= (tokens == EOS) | (limits <= step + 1)
-        if reads_ends(step + 1, device) and bool(has_ended.all()):
+        if (step + 1) % steps_between_reads(device) == 0 and bool(has_ended.all()):
             break
 
     # 3. Cut each after its end, and rank the draws of a sentence.

@@ -155,9 +155,13 @@ def _cpu_facts() -> str:
     return ""
 
 
-def widest_float(device: torch.device) -> torch.dtype:
-    """Return float64, or float32 on Apple GPUs, which have no float64."""
-    return torch.float32 if device.type == "mps" else torch.float64
+def steps_between_reads(device: torch.device) -> int:
+    """Return after how many steps a search on `device` reads which sentences have ended.
+
+    A GPU works later than the program, and each reading waits for it. With four, sentences that have ended stay one and
+    a half steps too long on average, and find nothing more; a search has about 30 steps.
+    """
+    return 4 if device.type == "cuda" else 1
 
 
 def use_threads(count: int) -> None:

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from translator.core.batch import Batch
-from translator.core.update import ForwardBackward
+from translator.core.loss import TeacherForcing
+from translator.core.update import ForwardBackward, Gradients
 from translator.speed.gradients import FlatGradients
 
 WARM_UPS: Final = 3  # passes before a capture, in which libraries allocate and layers compile
@@ -31,58 +32,57 @@ class _Captured:
 class CapturedForwardBackward:
     """A forward and backward pass, captured as a CUDA graph and replayed for each batch."""
 
-    def __init__(self, forward_backward: ForwardBackward, gradients: FlatGradients, model: nn.Module) -> None:
-        """Take the function to capture, all of whose batches have one shape; it adds to the `gradients` of `model`."""
+    def __init__(self, forward_backward: ForwardBackward) -> None:
+        """Take the function to capture, all of whose calls have one loss, one buffer of gradients and one shape."""
         self._forward_backward = forward_backward
-        self._gradients = gradients
-        self._model = model
         self._drops = False  # whether the graphs have dropout; with R-Drop, this also decides the number of passes
         self._graphs: dict[bool, _Captured] = {}  # by whether the pass is the first of an update
 
-    def __call__(self, batch: Batch, weight: Tensor) -> Tensor:
-        """Add the gradients of `batch`, times `weight` (); return its token losses (R, L).
+    def __call__(self, loss: TeacherForcing, gradients: Gradients, batch: Batch, weight: Tensor) -> Tensor:
+        """Add the gradients of `batch` to `gradients`, which are `FlatGradients`; see `forward_backward` of the core.
 
         The batch is copied to the GPU without waiting if it is in page-locked memory.
         """
-        if self._drops != self._model.training:
+        assert isinstance(gradients, FlatGradients)
+        if self._drops != loss.model.training:
             # Free the memory of the old graphs first; dropout is switched on once in a run.
             self._graphs = {}
-            self._drops = self._model.training
-        is_first = self._gradients.is_empty
+            self._drops = loss.model.training
+        is_first = gradients.is_empty
         if is_first not in self._graphs:
-            self._graphs[is_first] = self._capture(batch, weight)
+            self._graphs[is_first] = self._capture(loss, gradients, batch, weight)
         captured = self._graphs[is_first]
         captured.batch.fields.copy_(batch.fields, non_blocking=True)
         captured.weight.copy_(weight)
         captured.graph.replay()
-        self._gradients.is_empty = False
+        gradients.is_empty = False
         return captured.token_losses.clone()
 
-    def _capture(self, batch: Batch, weight: Tensor) -> _Captured:
+    def _capture(self, loss: TeacherForcing, gradients: FlatGradients, batch: Batch, weight: Tensor) -> _Captured:
         """Return the graph of a pass over a batch of this shape; gradients and random state stay as they are."""
         device = weight.device
         fixed_batch = batch.to(device)
         if fixed_batch.fields is batch.fields:
             fixed_batch = replace(batch, fields=batch.fields.clone())
         fixed_weight = weight.clone()
-        gradients_before = self._gradients.flat.clone()
-        is_first = self._gradients.is_empty
+        gradients_before = gradients.flat.clone()
+        is_first = gradients.is_empty
         random_state = torch.cuda.get_rng_state(device)
         # Warm-up on another stream, as torch's documentation of CUDA graphs asks.
         stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             for _ in range(WARM_UPS):
-                self._gradients.is_empty = is_first
-                self._forward_backward(fixed_batch, fixed_weight)
+                gradients.is_empty = is_first
+                self._forward_backward(loss, gradients, fixed_batch, fixed_weight)
         torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
-        self._gradients.is_empty = is_first
+        gradients.is_empty = is_first
         # Other threads may use the GPU meanwhile: that of the batches allocates page-locked memory.
         with torch.cuda.graph(graph, capture_error_mode="thread_local"):
-            token_losses = self._forward_backward(fixed_batch, fixed_weight)
-        self._gradients.flat.copy_(gradients_before)
-        self._gradients.is_empty = is_first
+            token_losses = self._forward_backward(loss, gradients, fixed_batch, fixed_weight)
+        gradients.flat.copy_(gradients_before)
+        gradients.is_empty = is_first
         # A resumed run captures at another update, and must have the same dropout as one that did not stop.
         torch.cuda.set_rng_state(random_state, device)
         return _Captured(graph=graph, batch=fixed_batch, weight=fixed_weight, token_losses=token_losses)

@@ -10,7 +10,6 @@ from translator.core.optimizer import ModelOptimizer, OptimizerSettings
 
 FIRST_FACTOR: Final = 2.0**16
 STEADY: Final = 2000  # updates with finite gradients after which the loss scale grows
-_PREFIX: Final = "loss_scale.0."  # of its tensors in a checkpoint
 
 
 class ScaledOptimizer(ModelOptimizer):
@@ -45,14 +44,13 @@ class ScaledOptimizer(ModelOptimizer):
         # A product sets the count to zero: `torch.where` would copy a Python number to the GPU and wait for it.
         self._since_change = since_change * (finite & ~steady)
 
-    def tensors(self) -> dict[str, Tensor]:
-        """Return moments, counts and the state of the factor, for a file of tensors."""
-        scale = {f"{_PREFIX}factor": self._factor, f"{_PREFIX}since_change": self._since_change}
-        return scale | super().tensors()
+    @property
+    def scale_state(self) -> dict[str, Tensor]:
+        """The factor, and the count of finite updates, for a checkpoint."""
+        return {"factor": self._factor, "since_change": self._since_change}
 
-    def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Load the result of `tensors`; a run may have had no factor before."""
+    def restore_scale(self, state: Mapping[str, Tensor]) -> None:
+        """Load the result of `scale_state`."""
         device = self._factor.device
-        self._factor = tensors.get(f"{_PREFIX}factor", self._factor).to(device)
-        self._since_change = tensors.get(f"{_PREFIX}since_change", self._since_change).to(device)
-        super().restore(tensors)
+        self._factor = state["factor"].to(device)
+        self._since_change = state["since_change"].to(device)

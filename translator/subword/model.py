@@ -66,6 +66,11 @@ class SubwordModel:
         rows: list[list[int]] = self._processor.encode(list(texts), out_type=int, num_threads=threads)
         return rows
 
+    def encode_one(self, text: str) -> list[int]:
+        """Return the ids of a text, without special tokens; a list of one text would start threads."""
+        row: list[int] = self._processor.encode(text, out_type=int)
+        return row
+
     def sampler(self, strength: float, seed: str) -> SubwordSampler:
         """Return a sampler of random segmentations of texts; see `SubwordSampler`."""
         pieces: dict[str, ScoredPiece] = {}

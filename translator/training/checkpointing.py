@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from translator.checkpoint.files import are_finite, restore_weights, save_checkpoint
+from translator.checkpoint.moments import moments_of, restore_moments
 from translator.checkpoint.retention import go_back_to, mark_best, newest_whole, ranked_steps, remove_old_checkpoints
 from translator.checkpoint.state import CheckpointState, check_normalizer, step_folder
 from translator.config import Config
@@ -67,7 +68,7 @@ class TrainingState:
     def _write(self) -> None:
         """Write the checkpoint; only when it is on the disk, update the links and delete old checkpoints."""
         average = {} if self.average is None else self.average.model.state_dict()
-        save_checkpoint(self._folder, self._description(), self.model.state_dict(), self.optimizer.tensors(), average)
+        save_checkpoint(self._folder, self._description(), self.model.state_dict(), moments_of(self.optimizer), average)
         best_steps = ranked_steps(self._folder, lower_is_better=self._lower_is_better)
         if best_steps:
             mark_best(self._folder, best_steps[0])
@@ -101,7 +102,7 @@ class TrainingState:
 
         # 2. Load the tensors and the progress.
         restore_weights(self.model, checkpoint.model, path)
-        self.optimizer.restore(checkpoint.training)
+        restore_moments(self.optimizer, checkpoint.training)
         if self.average is not None:  # if newly enabled, it starts from the weights
             updates = state.average["updates"] if checkpoint.average else 0
             self.average.restore(checkpoint.average or checkpoint.model, updates)

@@ -19,6 +19,7 @@ from translator.speed.gradients import FlatGradients
 from translator.speed.graph import CapturedForwardBackward
 from translator.speed.loss_scale import ScaledOptimizer
 from translator.speed.muon import muon_of
+from translator.speed.rotation import use_complex_rotation
 from translator.training.distributed import Distributed
 from translator.training.precision import Choices
 
@@ -47,15 +48,16 @@ def build_learner(
     loss = TeacherForcing(model, settings.label_smoothing, settings.r_drop, head_loss=blockwise_head_loss)
     if choices.compile:
         loss = compile_loss(loss)
-    gradients = _gradients_of(model, device, distributed, config)
+    elif device.type != "mps":
+        use_complex_rotation(model)
     return Learner(
         loss=loss,
         optimizer=_optimizer_of(model, config, choices),
-        gradients=gradients,
-        forward_backward=_forward_backward(loss, gradients, Arithmetic(device, choices.precision), choices),
+        gradients=_gradients_of(model, device, distributed, config),
         schedule=settings.schedule_settings,
         seed=config.run.seed,
         rank=distributed.rank,
+        forward_backward=_forward_backward(Arithmetic(device, choices.precision), choices),
     )
 
 
@@ -87,19 +89,14 @@ def _gradients_of(model: Transformer, device: torch.device, distributed: Distrib
     return FlatGradients(parameters, distributed.sum_in_place, config.training.gradient_exchange)
 
 
-def _forward_backward(
-    loss: TeacherForcing, gradients: Gradients, arithmetic: Arithmetic, choices: Choices
-) -> ForwardBackward:
+def _forward_backward(arithmetic: Arithmetic, choices: Choices) -> ForwardBackward:
     """Return the pass over a batch in the precision of `arithmetic`, as a CUDA graph if `choices` say so."""
 
-    def loss_in_precision(batch: Batch) -> Losses:
-        with arithmetic.autocast():
-            return loss(batch.to(arithmetic.device))
+    def pass_over(loss: TeacherForcing, gradients: Gradients, batch: Batch, weight: torch.Tensor) -> torch.Tensor:
+        def loss_in_precision(batch: Batch) -> Losses:
+            with arithmetic.autocast():
+                return loss(batch)
 
-    def pass_over(batch: Batch, weight: torch.Tensor) -> torch.Tensor:
         return forward_backward(loss_in_precision, gradients, batch, weight)
 
-    if not choices.capture:
-        return pass_over
-    assert isinstance(gradients, FlatGradients)
-    return CapturedForwardBackward(pass_over, gradients, loss.model)
+    return CapturedForwardBackward(pass_over) if choices.capture else pass_over

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from translator.core.batch import Batch
@@ -22,6 +23,18 @@ class Means(NamedTuple):
     by_source: dict[str, float]  # without sources that have no tokens
 
 
+def sum_by_sentence(batch: Batch, values: Tensor) -> NDArray[np.float64]:
+    """Return (N,): the sum over each target sentence of `batch` of `values` (R, L), on any device."""
+    # The tokens of a sentence are neighbours, and the sentences follow each other in the order of the pairs.
+    is_token = (batch.target_sentence > 0).numpy()
+    of_tokens = values.cpu().double().numpy()[is_token]  # (target tokens,)
+    if len(of_tokens) == 0:
+        return np.zeros(0)
+    first_tokens = np.cumsum(batch.target_lengths) - batch.target_lengths  # (N,)
+    sums: NDArray[np.float64] = np.add.reduceat(of_tokens, first_tokens)
+    return sums
+
+
 class LossesBySource:
     """Adds up the losses of batches by source of a split, whose pairs are numbered source after source."""
 
@@ -33,7 +46,7 @@ class LossesBySource:
 
     def add(self, batch: Batch, token_losses: Tensor) -> None:
         """Add the negative log-likelihoods (R, L) of the tokens of a batch, in nats."""
-        losses = batch.sum_by_sentence(token_losses.cpu())  # (N,)
+        losses = sum_by_sentence(batch, token_losses)  # (N,)
         sources = np.searchsorted(self._starts, batch.pairs, side="right") - 1  # (N,) index in `names`
         self._sums[0] += np.bincount(sources, losses, minlength=len(self.names))
         self._sums[1] += np.bincount(sources, batch.target_lengths, minlength=len(self.names))

@@ -155,13 +155,13 @@ class Monitor:
             progress.skipped_in_a_row += 1
             if progress.skipped_in_a_row == 1:
                 LOGGER.warning(
-                    f"step {step}: loss or gradient is not finite, so this update is skipped ({progress.skipped} in "
+                    f"step {step}: the gradient is not finite, so this update is skipped ({progress.skipped} in "
                     f"all; training.max_skipped_updates={limit} in a row stop the run)"
                 )
             if progress.skipped_in_a_row >= limit:
                 raise RunError(
-                    f"{limit} updates in a row (steps {step - limit + 1} to {step}) were skipped because the loss or "
-                    "the gradient was not finite (training.max_skipped_updates). Lower training.learning_rate, raise "
+                    f"{limit} updates in a row (steps {step - limit + 1} to {step}) were skipped because the "
+                    "gradient was not finite (training.max_skipped_updates). Lower training.learning_rate, raise "
                     "training.warmup_steps, or set training.precision=float32. The last checkpoint is intact, but "
                     "these settings need a new folder (run.directory=...)"
                 )
@@ -196,8 +196,8 @@ def _padding(results: Sequence[StepResult]) -> float:
     positions = 0
     for result in results:
         for batch in result.step_batches.batches:
-            tokens += batch.source_tokens + batch.target_tokens
-            positions += batch.positions
+            tokens += int(batch.source_lengths.sum()) + batch.target_tokens
+            positions += batch.source.numel() + batch.labels.numel()
     return 1.0 - tokens / positions
 
 

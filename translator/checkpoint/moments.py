@@ -1,0 +1,54 @@
+"""The moments of the optimizers of a model, as tensors by name for a file."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from torch import Tensor
+
+from translator.core.optimizer import ModelOptimizer
+from translator.speed.loss_scale import ScaledOptimizer
+
+_LOSS_SCALE = "loss_scale.0."
+
+
+def moments_of(optimizer: ModelOptimizer) -> dict[str, Tensor]:
+    """Return moments and counts by `OPTIMIZER.NUMBER.KIND`, and the state of the loss scale if there is one.
+
+    OPTIMIZER is `optimizer` (AdamW) or the name of another; NUMBER is that of the weight, in the order of its groups.
+    """
+    tensors = {}
+    if isinstance(optimizer, ScaledOptimizer):
+        for kind, tensor in optimizer.scale_state.items():
+            tensors[f"{_LOSS_SCALE}{kind}"] = tensor
+    for name, part in optimizer.optimizers.items():
+        for number, moments in part.state_dict()["state"].items():
+            for kind, tensor in moments.items():
+                tensors[f"{name}.{number}.{kind}"] = tensor
+    return tensors
+
+
+def restore_moments(optimizer: ModelOptimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Load the result of `moments_of`; learning rate and other settings keep their current values.
+
+    A run may change its precision, and so gain or lose its loss scale.
+
+    Raises KeyError: `tensors` has an optimizer that this one lacks.
+    """
+    # 1. Sort the tensors by optimizer and weight.
+    states: dict[str, dict[int, dict[str, Tensor]]] = {}
+    for name in optimizer.optimizers:
+        states[name] = defaultdict(dict)
+    scale_state = {}
+    for key, tensor in tensors.items():
+        name, number, kind = key.split(".", 2)
+        if key.startswith(_LOSS_SCALE):
+            scale_state[kind] = tensor
+        else:
+            states[name][int(number)][kind] = tensor
+
+    # 2. Give each optimizer its moments.
+    for name, part in optimizer.optimizers.items():
+        settings = part.state_dict()["param_groups"]
+        part.load_state_dict({"state": states[name], "param_groups": settings})
+    if isinstance(optimizer, ScaledOptimizer) and scale_state:
+        optimizer.restore_scale(scale_state)
