@@ -97,12 +97,13 @@ class WorkerPool:
     def close(self) -> None:
         """End all processes at once."""
         executor: Any = self._executor  # `kill_workers` of Python 3.14 leaves the ends of its queues open
-        # A killed process may have sent half a result, or received half an item. Without these ends of its queues, no
-        # thread of this process is blocked by the other half.
-        executor._result_queue._writer.close()
-        executor._call_queue._reader.close()
-        for process in list((executor._processes or {}).values()):
-            process.kill()
+        if not executor._broken:  # else a process was killed, and the executor ends the others itself
+            # A killed process may have sent half a result, or received half an item. Without these ends of its queues,
+            # no thread of this process is blocked by the other half.
+            executor._result_queue._writer.close()
+            executor._call_queue._reader.close()
+            for process in list((executor._processes or {}).values()):
+                process.kill()
         executor.shutdown(cancel_futures=True)
 
 
