@@ -1,5 +1,6 @@
 """A training process that is killed and started again ends with the same bits as an undisturbed one."""
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -28,6 +29,7 @@ def number_of(operations: list[tuple[str, str]], name: str, checkpoint: str, fil
 
 def train_until_killed(config: Config, operation: int) -> int:
     """Train in a process that gets a SIGKILL at an operation on its checkpoints; return its wait status."""
+    gc.collect()  # a model of an earlier test may have threads, which the forked process could not join
     process = os.fork()
     if process == 0:
         try:

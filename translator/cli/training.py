@@ -14,7 +14,6 @@ from translator.config import Config, load_config
 from translator.config.loading import check_overrides
 from translator.corpus.sources import corpora_in_arguments, source_files, with_overrides
 from translator.errors import InputError
-from translator.recipes.corpus_recipe import as_overrides, find_recipe
 from translator.run.signals import StopRequest
 
 if TYPE_CHECKING:
@@ -131,6 +130,9 @@ def _choose_recipe(options: argparse.Namespace) -> tuple[str, list[str]]:
 
 def _recipe_for_corpora(options: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the recipe and the overrides for `--corpus`; without `--config`, choose and write a recipe."""
+    # Imported here: it reads corpora, and a wrong key shall be told without that.
+    from translator.recipes.corpus_recipe import as_overrides, find_recipe
+
     # With a recipe, `--corpus` only replaces the sources of the recipe.
     sources = corpora_in_arguments(options.corpora)
     if options.config is not None:
