@@ -17,7 +17,7 @@ from typing import Any, Final
 from bench.options import Options
 from bench.processes import environment, family, memory_of
 from translator.config import Config, SourceConfig, SubwordConfig, parse_config
-from translator.corpus.reading import read_pairs
+from translator.corpus.reading.pairs import read_pairs
 from translator.errors import CorpusError, RunError
 from translator.run.logging import STAGES
 from translator.run.text import text_table

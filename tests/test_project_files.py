@@ -106,7 +106,7 @@ def test_install_hints_match_the_declared_requirements() -> None:
     assert f"install_command({serve})" in text_of("translator/serve/__init__.py")
 
     (parquet,) = PROJECT["optional-dependencies"]["data"]
-    assert f"install_command('{parquet}')" in text_of("translator/corpus/parquet.py")
+    assert f"install_command('{parquet}')" in text_of("translator/corpus/reading/parquet.py")
     assert f'-m pip install "{parquet}"`' in text_of("docs/corpora.md")
 
     (engine,) = [requirement for requirement in PROJECT["dependencies"] if requirement.startswith("ctranslate2")]

@@ -10,12 +10,12 @@ import pytest
 
 from tests.support.corpora import PACKERS, PAIRS, complaint, folder_of, one_file
 from translator.config import CorpusConfig, SourceConfig
-from translator.corpus.columns import SideColumns, usual_columns
 from translator.corpus.fingerprint import corpus_fingerprint
-from translator.corpus.lines import Pair
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.prepare import prepare_corpus
-from translator.corpus.reading import read_pairs
+from translator.corpus.reading.columns import SideColumns, usual_columns
+from translator.corpus.reading.lines import Pair
+from translator.corpus.reading.pairs import read_pairs
 from translator.corpus.sources import choose_members, corpora_in_arguments
 from translator.errors import CorpusError, InputError
 

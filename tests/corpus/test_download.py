@@ -27,7 +27,7 @@ from translator.corpus.evaluation_texts import flores_texts, wmt_texts
 from translator.corpus.held_out import held_out_argument, read_held_out
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.public_corpora import DATASETS, Dataset, RemoteFile, find_dataset, recipe_snippet
-from translator.corpus.reading import read_pairs
+from translator.corpus.reading.pairs import read_pairs
 from translator.corpus.sources import corpora_in_arguments
 from translator.errors import CorpusError, InputError
 

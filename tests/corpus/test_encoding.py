@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translator.corpus.compression import read_blocks
-from translator.corpus.encoding import encoding_of, invalid_lines, refuse_other_encoding
-from translator.corpus.lines import read_lines
+from translator.corpus.reading.encoding import encoding_of, invalid_lines, refuse_other_encoding
+from translator.corpus.reading.lines import read_lines
+from translator.corpus.reading.packing import read_blocks
 from translator.errors import CorpusError
 
 PERSIAN = "خواهرم هر روز چاي مي نوشد.\nكتاب كجاست؟\nدر باز است.\n"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from translator.config import FilterConfig, NormalizationConfig, SourceConfig
 from translator.corpus.filters import PAIR_RULES, PairFilter, Sides
 from translator.corpus.normalizer import Normalizer
-from translator.corpus.reading import read_pairs
+from translator.corpus.reading.pairs import read_pairs
 
 SHARED = Path("../shared/data")
 SAMPLE = Path("data/sample")

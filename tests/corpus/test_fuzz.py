@@ -31,10 +31,10 @@ from tests.support.corpora import (
     zip_bytes,
 )
 from translator.config import CorpusConfig, SourceConfig
-from translator.corpus.lines import Pair
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
-from translator.corpus.reading import read_pairs
+from translator.corpus.reading.lines import Pair
+from translator.corpus.reading.pairs import read_pairs
 from translator.corpus.split import SPLITS
 from translator.errors import CorpusError, TranslatorError
 
@@ -215,8 +215,8 @@ def test_corrupted_corpora_are_read_correctly_or_refused(tmp_path: Path) -> None
     outcomes: Counter[str] = Counter()
     for seed in range(INPUTS):
         with (
-            mock.patch("translator.corpus.compression.BLOCK", (1 << 17, 7, 50)[seed % 3]),
-            mock.patch("translator.corpus.lines.LONGEST_LINE", LINE),
+            mock.patch("translator.corpus.reading.packing.BLOCK", (1 << 17, 7, 50)[seed % 3]),
+            mock.patch("translator.corpus.reading.lines.LONGEST_LINE", LINE),
         ):
             try:
                 outcomes[play(seed, tmp_path)] += 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from translator.corpus.language_codes import NameWithLanguage, is_from_persian, language_of, split_language
+from translator.corpus.reading.languages import NameWithLanguage, is_from_persian, language_of, split_language
 
 
 @pytest.mark.parametrize(

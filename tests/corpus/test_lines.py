@@ -6,9 +6,9 @@ import tracemalloc
 import pytest
 
 from translator.config import SourceConfig
-from translator.corpus.compression import BLOCK
-from translator.corpus.lines import LONGEST_LINE, Pair, Unreadable, pairs_of_sides, read_lines
-from translator.corpus.tables import pairs_of_table, rows_of_tsv
+from translator.corpus.reading.lines import LONGEST_LINE, Pair, Unreadable, pairs_of_sides, read_lines
+from translator.corpus.reading.packing import BLOCK
+from translator.corpus.reading.tables import pairs_of_table, rows_of_tsv
 from translator.errors import CorpusError
 
 TABLE_SOURCE = SourceConfig(name="text", path="text.tsv")

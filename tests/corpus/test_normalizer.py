@@ -24,7 +24,7 @@ from translator.corpus.normalizer import CURRENT_RULES, Normalizer
 from translator.corpus.normalizer_file import read_rules
 from translator.corpus.normalizer_rules import NOTHING as NOTHING_TO_DO
 from translator.corpus.normalizer_rules import NormalizerRules
-from translator.corpus.reading import read_pairs
+from translator.corpus.reading.pairs import read_pairs
 
 Side = Literal["source", "target"]
 CHARACTERS = (

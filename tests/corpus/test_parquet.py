@@ -7,8 +7,8 @@ import pytest
 
 from tests.support.corpora import PACKERS, PAIRS, complaint, one_file, zip_bytes
 from translator.config import SourceConfig
-from translator.corpus.lines import Pair
-from translator.corpus.reading import read_pairs
+from translator.corpus.reading.lines import Pair
+from translator.corpus.reading.pairs import read_pairs
 from translator.errors import CorpusError
 
 pyarrow = pytest.importorskip("pyarrow")

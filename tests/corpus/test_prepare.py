@@ -22,7 +22,7 @@ from translator.corpus.normalizer_rules import NormalizerRules
 from translator.corpus.preparation_counts import EXAMPLES, RULES, Example, format_report
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus, Side
-from translator.corpus.reading import read_pairs
+from translator.corpus.reading.pairs import read_pairs
 from translator.corpus.split import SPLITS
 from translator.errors import CorpusError, StorageError
 

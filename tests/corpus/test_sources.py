@@ -27,8 +27,8 @@ from tests.support.corpora import (
     zip_bytes,
 )
 from translator.config import SourceConfig
-from translator.corpus.lines import Pair
-from translator.corpus.reading import read_pairs
+from translator.corpus.reading.lines import Pair
+from translator.corpus.reading.pairs import read_pairs
 from translator.corpus.sources import choose_members, corpora_in_arguments, source_files, with_overrides
 from translator.errors import CorpusError, InputError
 

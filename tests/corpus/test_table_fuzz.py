@@ -19,8 +19,8 @@ from typing import Any, Final, Literal
 
 from tests.support.corpora import PACKERS, Rows, one_line
 from translator.config import SourceConfig
-from translator.corpus.lines import Pair
-from translator.corpus.reading import read_pairs
+from translator.corpus.reading.lines import Pair
+from translator.corpus.reading.pairs import read_pairs
 from translator.errors import TranslatorError
 
 INPUTS: Final = int(os.environ.get("FUZZ_INPUTS", "200"))

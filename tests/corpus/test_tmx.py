@@ -7,8 +7,8 @@ from unittest import mock
 import pytest
 
 from tests.support.corpora import complaint, folder_of, one_file
-from translator.corpus.lines import Pair
-from translator.corpus.reading import read_pairs
+from translator.corpus.reading.lines import Pair
+from translator.corpus.reading.pairs import read_pairs
 
 TMX = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE tmx SYSTEM "tmx14.dtd">
@@ -113,6 +113,6 @@ def test_a_unit_that_is_not_well_formed_costs_only_itself(bad: bytes, rule: str,
     content = TMX.encode().replace(b"<tu><tuv lang", bad + b"\n<tu><tuv lang")
     source = one_file(tmp_path / "m.tmx", content, invalid_utf8="drop")
     for block in (5, 100, 1 << 17):
-        with mock.patch("translator.corpus.compression.BLOCK", block):
+        with mock.patch("translator.corpus.reading.packing.BLOCK", block):
             defects = [(pair.line, pair.defect) for pair in read_pairs(source)]
         assert defects == [(4, None), (8, "missing_language"), (9, rule), (10, None)]

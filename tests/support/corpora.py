@@ -15,8 +15,8 @@ import zstandard
 
 from tests.support.toy_corpora import write_pairs
 from translator.config import SourceConfig
-from translator.corpus.lines import Pair
-from translator.corpus.reading import read_pairs
+from translator.corpus.reading.lines import Pair
+from translator.corpus.reading.pairs import read_pairs
 from translator.errors import CorpusError
 
 PAIRS: Final = [Pair(1, "One.", "یک."), Pair(2, "Two.", "دو."), Pair(3, "Three.", "سه.")]

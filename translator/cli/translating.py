@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from translator.cli.arguments import chosen_run, chosen_runs, load_model, say, search_flags
-from translator.corpus.column_texts import check_column
+from translator.corpus.reading.column_texts import check_column
 from translator.errors import InputError
 from translator.inference.display import choose_display
 from translator.inference.file_translation import check_source, translate_file

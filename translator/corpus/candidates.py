@@ -17,7 +17,7 @@ from translator.corpus.duplicates import Keys, Numbers
 from translator.corpus.near_duplicates import NearDuplicateIndex
 from translator.corpus.normalizer_rules import NormalizerRules
 from translator.corpus.preparation_counts import NUMBERS_SHOWN, chosen_examples
-from translator.corpus.reading import read_pairs
+from translator.corpus.reading.pairs import read_pairs
 from translator.run.logging import progress_bar
 from translator.run.workers import map_in_order
 

@@ -10,11 +10,11 @@ from translator.config import FilterConfig, NormalizationConfig
 from translator.corpus.duplicates import Hashes, Keys, Numbers, pair_keys
 from translator.corpus.filters import EMPTY, PairFilter
 from translator.corpus.folding import fold
-from translator.corpus.lines import Pair
 from translator.corpus.near_duplicates import signatures
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.normalizer_rules import NormalizerRules
 from translator.corpus.preparation_counts import NUMBERS_SHOWN, Example, chosen_examples
+from translator.corpus.reading.lines import Pair
 
 _CHUNK_PAIRS: Final = 4096  # pairs in a chunk, which also ends at `_CHUNK_CHARACTERS` characters
 _CHUNK_CHARACTERS: Final = 1 << 20

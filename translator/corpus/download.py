@@ -9,9 +9,9 @@ from typing import Final, NoReturn
 from tqdm import tqdm
 
 from translator import __version__
-from translator.corpus.compression import damaged_files
 from translator.corpus.evaluation_texts import Texts
 from translator.corpus.public_corpora import Dataset, RemoteFile, find_dataset
+from translator.corpus.reading.packing import damaged_files
 from translator.corpus.sources import choose_members
 from translator.errors import CorpusError
 from translator.run.files import flush_file, sha256_of_file, storage_errors, work_folder, write_bytes

@@ -17,10 +17,10 @@ from translator.config import Config, SourceConfig
 from translator.config.corpus_section import PERSIAN
 from translator.config.paths import expand_homes
 from translator.corpus.file_hashes import refuse_changed
-from translator.corpus.lines import Pair
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.prepared_corpus import PreparedCorpus
-from translator.corpus.reading import read_pairs
+from translator.corpus.reading.lines import Pair
+from translator.corpus.reading.pairs import read_pairs
 from translator.corpus.sources import corpus_argument, path_exists
 from translator.errors import CorpusError, InputError, RunError
 from translator.run.files import storage_errors, write_bytes

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from translator.config import SourceConfig
 from translator.config.document import Document, apply_override
 from translator.config.paths import expand_homes, present_path
-from translator.corpus.file_forms import form_of, without_packing
-from translator.corpus.language_codes import LanguageCode, is_from_persian, split_language
+from translator.corpus.reading.forms import form_of, without_packing
+from translator.corpus.reading.languages import LanguageCode, is_from_persian, split_language
 from translator.errors import CorpusError, InputError
 from translator.run.text import excerpt
 

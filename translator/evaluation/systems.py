@@ -7,10 +7,10 @@ from pathlib import Path
 from translator.checkpoint.state import find_checkpoint
 from translator.config import NormalizationConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
-from translator.corpus.compression import read_blocks
 from translator.corpus.held_out import HeldOutSet, held_out_set
-from translator.corpus.lines import LONGEST_LINE, Unreadable, read_lines
 from translator.corpus.normalizer import Normalizer
+from translator.corpus.reading.lines import LONGEST_LINE, Unreadable, read_lines
+from translator.corpus.reading.packing import read_blocks
 from translator.errors import CheckpointError, InputError, RunError
 from translator.evaluation.metrics import Label
 from translator.evaluation.results import SOURCE_FILE, ScoredSet, saved_sets
@@ -185,7 +185,7 @@ def _read_lines(path: Path, fitting_counts: Sequence[int] = (), origin: str = ""
     """Return the lines of a text file.
 
     Args:
-        path: the file, for `translator.corpus.lines.read_lines`.
+        path: the file, for `translator.corpus.reading.lines.read_lines`.
         fitting_counts: the numbers of lines that fit `origin`; empty: any number.
         origin: the text that the file has to fit, for the message.
 

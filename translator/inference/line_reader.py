@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from translator.corpus.column_texts import column_texts
-from translator.corpus.compression import read_blocks
-from translator.corpus.encoding import is_utf8, refuse_other_encoding
-from translator.corpus.file_forms import unread_form
-from translator.corpus.lines import whole_lines
+from translator.corpus.reading.column_texts import column_texts
+from translator.corpus.reading.encoding import is_utf8, refuse_other_encoding
+from translator.corpus.reading.forms import unread_form
+from translator.corpus.reading.lines import whole_lines
+from translator.corpus.reading.packing import read_blocks
 from translator.errors import CorpusError, InputError
 from translator.run.files import storage_errors
 

@@ -11,7 +11,7 @@ from translator.config import Config, SourceConfig, load_config
 from translator.config.loading import config_of
 from translator.config.paths import absolute_path
 from translator.corpus.prepare import prepare_corpus
-from translator.corpus.reading import read_pairs
+from translator.corpus.reading.pairs import read_pairs
 from translator.recipes.recipe_text import Choice, put_settings, recipe_text, recipe_values
 from translator.run.files import write_text
 from translator.run.logging import progress_bar

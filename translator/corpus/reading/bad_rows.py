@@ -4,8 +4,8 @@ from typing import Final
 
 from translator.config import SourceConfig
 from translator.config.corpus_section import BadRows
-from translator.corpus.file_forms import Form
-from translator.corpus.remarks import Remarks
+from translator.corpus.reading.forms import Form
+from translator.corpus.reading.remarks import Remarks
 from translator.errors import CorpusError
 
 _BAD_SHARE: Final = 0.01  # of the rows; with more, it is another kind of file

@@ -5,7 +5,7 @@ import re
 from typing import Any, Final
 
 from translator.config import SourceConfig
-from translator.corpus.lines import BAD_ROW, LONGEST_LINE, LOW_SCORE, Pair, Unreadable
+from translator.corpus.reading.lines import BAD_ROW, LONGEST_LINE, LOW_SCORE, Pair, Unreadable
 
 _UNUSABLE: Final = re.compile("[\0\ud800-\udfff]")  # lone surrogates are no characters
 _LINE_END: Final = re.compile(r"[\r\n]+")

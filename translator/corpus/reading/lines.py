@@ -5,7 +5,7 @@ from enum import StrEnum
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
-from translator.corpus.encoding import encoding_advice, first_invalid_byte, is_utf8, newline_blocks, utf8_blocks
+from translator.corpus.reading.encoding import encoding_advice, first_invalid_byte, is_utf8, newline_blocks, utf8_blocks
 from translator.errors import CorpusError
 
 LONGEST_LINE: Final = 1 << 20  # bytes of a line without its end; longer lines are dropped

@@ -13,9 +13,9 @@ from itertools import chain, pairwise
 from typing import Final, NamedTuple
 from xml.parsers import expat
 
-from translator.corpus.encoding import encoding_advice, is_utf8, utf8_blocks
-from translator.corpus.language_codes import LanguageCode, language_of
-from translator.corpus.lines import BAD_ROW, LONGEST_LINE, Pair, Unreadable
+from translator.corpus.reading.encoding import encoding_advice, is_utf8, utf8_blocks
+from translator.corpus.reading.languages import LanguageCode, language_of
+from translator.corpus.reading.lines import BAD_ROW, LONGEST_LINE, Pair, Unreadable
 from translator.errors import CorpusError
 
 MISSING_LANGUAGE: Final = "missing_language"  # the rule that drops a unit without English or without Persian

@@ -6,9 +6,9 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from translator.config import SourceConfig
-from translator.corpus.cells import pair_of_texts, text_in
-from translator.corpus.columns import Columns, columns_by_name
-from translator.corpus.lines import BAD_ROW, Pair, Unreadable, numbered_lines
+from translator.corpus.reading.cells import pair_of_texts, text_in
+from translator.corpus.reading.columns import Columns, columns_by_name
+from translator.corpus.reading.lines import BAD_ROW, Pair, Unreadable, numbered_lines
 
 KeyPath = tuple[str, ...]
 """Keys that lead from an object to a value in it."""

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from translator.config import SourceConfig
-from translator.corpus.compression import members_of, packing_of, read_blocks
-from translator.corpus.file_forms import Form, form_of, unread_form, without_packing
-from translator.corpus.lines import read_lines
-from translator.corpus.parquet import MAGIC
+from translator.corpus.reading.forms import Form, form_of, unread_form, without_packing
+from translator.corpus.reading.lines import read_lines
+from translator.corpus.reading.packing import members_of, packing_of, read_blocks
+from translator.corpus.reading.parquet import MAGIC
 from translator.corpus.sources import choose_members
 from translator.errors import CorpusError
 from translator.run.text import excerpt

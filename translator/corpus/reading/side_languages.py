@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from translator.corpus.lines import Pair
 from translator.corpus.mojibake import is_suspect
-from translator.corpus.remarks import Remarks
+from translator.corpus.reading.lines import Pair
+from translator.corpus.reading.remarks import Remarks
 from translator.corpus.scripts import ARABIC_LETTER, LETTERS
 from translator.errors import CorpusError
 from translator.run.text import excerpt

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from translator.corpus.compression import packing_of_bytes
+from translator.corpus.reading.packing import packing_of_bytes
 from translator.errors import CorpusError
 
 HEAD: Final = 1 << 17  # bytes at the start of a text that show its encoding and its line ends

@@ -5,15 +5,15 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
-from translator.corpus.cells import text_in
-from translator.corpus.columns import place_of_column
-from translator.corpus.compression import read_blocks
-from translator.corpus.csv_rows import rows_of_csv
-from translator.corpus.file_forms import Form, form_of
-from translator.corpus.json_lines import object_in, paths_in, value_at
-from translator.corpus.lines import Unreadable, numbered_lines, read_lines
-from translator.corpus.tables import Row, rows_of_tsv
-from translator.corpus.text_files import TextFile
+from translator.corpus.reading.cells import text_in
+from translator.corpus.reading.columns import place_of_column
+from translator.corpus.reading.csv_rows import rows_of_csv
+from translator.corpus.reading.files import TextFile
+from translator.corpus.reading.forms import Form, form_of
+from translator.corpus.reading.json_lines import object_in, paths_in, value_at
+from translator.corpus.reading.lines import Unreadable, numbered_lines, read_lines
+from translator.corpus.reading.packing import read_blocks
+from translator.corpus.reading.tables import Row, rows_of_tsv
 from translator.errors import CorpusError, InputError
 from translator.run.logging import LOGGER
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from translator.config import SourceConfig
-from translator.corpus.cells import pair_of_texts, text_in
-from translator.corpus.columns import columns_by_name
-from translator.corpus.lines import BAD_ROW, Pair, Unreadable
+from translator.corpus.reading.cells import pair_of_texts, text_in
+from translator.corpus.reading.columns import columns_by_name
+from translator.corpus.reading.lines import BAD_ROW, Pair, Unreadable
 from translator.errors import CorpusError, InputError
 from translator.run.files import storage_errors
 from translator.run.text import excerpt, install_command

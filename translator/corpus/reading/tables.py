@@ -7,9 +7,9 @@ from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from translator.config import SourceConfig
-from translator.corpus.cells import pair_of_texts, score_in
-from translator.corpus.columns import Columns, columns_by_name, place_of_column, usual_columns
-from translator.corpus.lines import BAD_ROW, Pair, Unreadable, numbered_lines
+from translator.corpus.reading.cells import pair_of_texts, score_in
+from translator.corpus.reading.columns import Columns, columns_by_name, place_of_column, usual_columns
+from translator.corpus.reading.lines import BAD_ROW, Pair, Unreadable, numbered_lines
 from translator.corpus.scripts import ARABIC_LETTER, ARABIC_SCRIPT_WORD
 from translator.errors import CorpusError
 

@@ -8,18 +8,18 @@ from typing import Final
 
 from translator.config import SourceConfig
 from translator.config.corpus_section import BadRows
-from translator.corpus.bad_rows import BadRowCounter
-from translator.corpus.csv_rows import rows_of_csv
-from translator.corpus.file_forms import Form
-from translator.corpus.json_lines import pairs_of_json_lines
-from translator.corpus.lines import BAD_ROW, Pair, UnequalSidesError, pairs_of_sides
-from translator.corpus.parquet import pairs_of_parquet
-from translator.corpus.remarks import Remarks
-from translator.corpus.side_languages import refuse_other_scripts, refuse_swapped
+from translator.corpus.reading.bad_rows import BadRowCounter
+from translator.corpus.reading.csv_rows import rows_of_csv
+from translator.corpus.reading.files import TextFile, texts_of
+from translator.corpus.reading.forms import Form
+from translator.corpus.reading.json_lines import pairs_of_json_lines
+from translator.corpus.reading.lines import BAD_ROW, Pair, UnequalSidesError, pairs_of_sides
+from translator.corpus.reading.parquet import pairs_of_parquet
+from translator.corpus.reading.remarks import Remarks
+from translator.corpus.reading.side_languages import refuse_other_scripts, refuse_swapped
+from translator.corpus.reading.tables import pairs_of_table, rows_of_tsv
+from translator.corpus.reading.tmx import pairs_of_tmx
 from translator.corpus.sources import files_by_corpus, held_out_names, listing
-from translator.corpus.tables import pairs_of_table, rows_of_tsv
-from translator.corpus.text_files import TextFile, texts_of
-from translator.corpus.tmx import pairs_of_tmx
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER
 

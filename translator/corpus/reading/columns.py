@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from translator.config import SourceConfig
-from translator.corpus.language_codes import LanguageCode, split_language
+from translator.corpus.reading.languages import LanguageCode, split_language
 from translator.errors import CorpusError
 from translator.run.text import excerpt
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Final
 
-from translator.corpus.cells import on_one_line
-from translator.corpus.lines import LONGEST_LINE, Unreadable, numbered_lines
-from translator.corpus.tables import SEPARATOR_LINE, Row
+from translator.corpus.reading.cells import on_one_line
+from translator.corpus.reading.lines import LONGEST_LINE, Unreadable, numbered_lines
+from translator.corpus.reading.tables import SEPARATOR_LINE, Row
 
 _DELIMITERS: Final = (",", ";", "\t")  # of equally suitable ones the first
 _LINES_FOR_DELIMITER: Final = 100
