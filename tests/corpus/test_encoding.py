@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translator.corpus.reading.encoding import encoding_of, invalid_lines, refuse_other_encoding
+from translator.corpus.reading.encoding import refuse_other_encoding
 from translator.corpus.reading.lines import read_lines
 from translator.corpus.reading.packing import read_blocks
 from translator.errors import CorpusError
@@ -52,16 +52,15 @@ def test_an_old_encoding_is_named_with_the_command_that_converts_it(text: str, c
         refuse_other_encoding(text.encode(codec), "the input")
 
 
-@pytest.mark.parametrize("content", [b"a\xffb", b"\xc3", "در".encode()[:-1], bytes(range(128, 256))])
-def test_damaged_utf8_is_not_taken_for_another_encoding(content: bytes) -> None:
-    assert encoding_of(invalid_lines(content)) is None
+def test_damaged_utf8_is_not_taken_for_another_encoding() -> None:
+    for damage in (b"a\xffb", b"\xc3", "در".encode()[:-1]):
+        refuse_other_encoding(b"a line\n" * 9 + damage + b"\n", "the input")
 
 
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
 @pytest.mark.parametrize("text", [PERSIAN, ENGLISH])
-def test_wide_characters_without_a_mark_are_named(text: str, codec: str) -> None:
-    name = codec.upper().replace("-LE", "LE").replace("-BE", "BE")
-    with pytest.raises(CorpusError, match=f"text looks like {name}.*`iconv -f {name} -t UTF-8"):
+def test_wide_characters_without_a_mark_are_refused(text: str, codec: str) -> None:
+    with pytest.raises(CorpusError, match=r"text is not text: it has NUL bytes, .* UTF-16 or UTF-32 without"):
         lines_of(text.encode(codec))
 
 
@@ -70,8 +69,7 @@ def test_wide_characters_without_a_mark_are_named(text: str, codec: str) -> None
     [
         (b"%PDF-1.7\n\xe2\xe3\n", "a PDF file"),
         (b"{\\rtf1 a}\n", "a rich text document"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", "an old Office program"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0" + "Workbook".encode("utf-16-le"), "an Excel workbook"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", "it has NUL bytes, as documents"),
         (b"a\0b\n\1\2\0\n", "it has NUL bytes"),
         (b"\x1f\x8b\x08", "is a gzip file"),
     ],
@@ -83,7 +81,7 @@ def test_a_binary_file_is_refused_with_its_kind(content: bytes, kind: str) -> No
 
 @pytest.mark.parametrize(
     ("member", "kind"),
-    [("word/document.xml", "a Word document"), ("xl/workbook.xml", "an Excel workbook"), ("a", "a zip")],
+    [("[Content_Types].xml", "a document, as Word"), ("mimetype", "a document, as Word"), ("a", "a zip")],
 )
 def test_a_document_in_a_zip_is_refused_with_its_kind(member: str, kind: str, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "book", "w") as archive:

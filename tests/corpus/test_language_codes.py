@@ -2,7 +2,7 @@
 
 import pytest
 
-from translator.corpus.reading.languages import NameWithLanguage, is_from_persian, language_of, split_language
+from translator.corpus.reading.languages import language_of, split_language
 
 
 @pytest.mark.parametrize(
@@ -42,19 +42,9 @@ def test_other_tags_are_no_language(tag: str) -> None:
     ],
 )
 def test_language_at_the_end_of_a_name(name: str, stem: str, language: str) -> None:
-    assert split_language(name) == NameWithLanguage(stem, "en" if language == "en" else "fa")
+    assert split_language(name) == (stem, language)
 
 
 @pytest.mark.parametrize("name", ["train.prs_Arab", "train.fa-AF", "open", "sofa", "corpus.en-fa.ids", ""])
 def test_names_without_a_language_at_the_end(name: str) -> None:
     assert split_language(name) is None
-
-
-@pytest.mark.parametrize("name", ["data-fa_en/", "FA-EN", "x/pes_Arab-eng_Latn.zip", "farsi-english"])
-def test_directions_from_persian(name: str) -> None:
-    assert is_from_persian(name)
-
-
-@pytest.mark.parametrize("name", ["en-fa", "sofa-en", "fa-end", "fa", "prs-en"])
-def test_other_directions(name: str) -> None:
-    assert not is_from_persian(name)

@@ -8,7 +8,7 @@ import pytest
 from translator.config import SourceConfig
 from translator.corpus.reading.lines import LONGEST_LINE, Pair, Unreadable, pairs_of_sides, read_lines
 from translator.corpus.reading.packing import BLOCK
-from translator.corpus.reading.tables import pairs_of_table, rows_of_tsv
+from translator.corpus.reading.tables import cells_of_tsv, pairs_of_cells
 from translator.errors import CorpusError
 
 TABLE_SOURCE = SourceConfig(name="text", path="text.tsv")
@@ -82,7 +82,7 @@ def test_memory_stays_flat_without_any_newline() -> None:
 
 def test_a_row_with_other_columns_than_most_has_a_defect() -> None:
     rows = ["a\tb", "c\td", "", INVALID, "no tab", "a\tb\tc", "\t", "e\tf", " ", ""]
-    pairs = list(pairs_of_table(rows_of_tsv(rows), TABLE_SOURCE, "text.tsv", pytest.fail))
+    pairs = list(pairs_of_cells(cells_of_tsv(rows), TABLE_SOURCE, "text.tsv", pytest.fail))
     assert pairs == [
         Pair(1, "a", "b"),
         Pair(2, "c", "d"),
@@ -99,13 +99,13 @@ def test_a_row_with_other_columns_than_most_has_a_defect() -> None:
 def test_columns_after_the_second_are_ignored_with_a_note(extra_columns: str, note: str) -> None:
     notes: list[str] = []
     rows = [f"a\tb{extra_columns}", f"c\td{extra_columns}", "e\tf"]
-    pairs = list(pairs_of_table(rows_of_tsv(rows), TABLE_SOURCE, "text.tsv", notes.append))
+    pairs = list(pairs_of_cells(cells_of_tsv(rows), TABLE_SOURCE, "text.tsv", notes.append))
     assert pairs == [Pair(1, "a", "b"), Pair(2, "c", "d"), Pair(3, "e\tf", "", "bad_row")]
-    assert notes == [f"text.tsv: English is read from column 1, Persian from column 2; {note} not read"]
+    assert notes == [f"English is read from column 1, Persian from column 2; {note} not read"]
 
 
 @pytest.mark.parametrize("blank", [[], [""], ["", " ", ""]])
 def test_blank_lines_at_the_end_of_one_or_both_texts_are_no_pairs(blank: list[str]) -> None:
     expected = [Pair(1, "a", "b"), Pair(2, "", ""), Pair(3, "c", "d")]
     for more in ([], [""]):
-        assert list(pairs_of_sides(["a", "", "c", *blank], ["b", " ", "d", *more])) == expected
+        assert list(pairs_of_sides(["a", "", "c", *blank], ["b", " ", "d", *more], "x", ("a", "b"))) == expected

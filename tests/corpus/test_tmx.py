@@ -1,6 +1,7 @@
 """TMX files: pairs of units, plain text from codes and entities, and damage that costs only one unit."""
 
 import gzip
+import re
 from pathlib import Path
 from unittest import mock
 
@@ -46,6 +47,18 @@ def test_a_unit_in_a_comment_of_a_tmx_is_not_read(tmp_path: Path) -> None:
     assert [pair.line for pair in pairs] == [4, 9, 10]
 
 
+@pytest.mark.parametrize("block", [1, 2, 3, 7, 50])
+def test_the_size_of_blocks_changes_nothing(block: int, tmp_path: Path) -> None:
+    commented = TMX.replace("<note>", "<!-- a\n</tu> --><note>").replace(
+        "<tu><tuv lang", "<!-- <tu>\n</tu>\n--><tu><tuv lang"
+    )
+    source = one_file(tmp_path / "m.tmx", commented.encode())
+    expected = list(read_pairs(source))
+    with mock.patch("translator.corpus.reading.packing.BLOCK", block):
+        assert list(read_pairs(source)) == expected
+    assert [(pair.line, pair.defect) for pair in expected if pair.source == "Two."] == [(12, None)]
+
+
 def test_units_in_a_long_comment_of_a_tmx_are_not_read(tmp_path: Path) -> None:
     unit = TMX[TMX.index("<tu><tuv lang") : TMX.index("</body>")]
     commented = TMX.replace("<tu><note>", f"<!-- {unit * 3000}--><tu><note>")
@@ -60,13 +73,30 @@ def test_the_start_of_a_comment_in_a_segment_is_text(tmp_path: Path) -> None:
 
 
 def test_a_tmx_that_is_truncated_or_of_an_unknown_encoding_is_refused(tmp_path: Path) -> None:
-    for document in (TMX[:300], TMX.replace("UTF-8", "nosuch")):
+    for document in (TMX[:300], TMX.replace("UTF-8", "nosuch"), TMX.replace("UTF-8", "rot13")):
         assert "not valid XML" in complaint(one_file(tmp_path / "m.tmx", document.encode()))
 
 
-def test_a_tmx_that_declares_entities_is_refused(tmp_path: Path) -> None:
-    bomb = TMX.replace('SYSTEM "tmx14.dtd"', '[<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]').replace("Two", "&b;")
-    assert "declares the entity `a`" in complaint(one_file(tmp_path / "m.tmx", bomb.encode()))
+def test_an_entity_that_a_tmx_declares_is_not_expanded(tmp_path: Path) -> None:
+    bomb = TMX.replace('SYSTEM "tmx14.dtd"', '[<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]').replace("Alone", "&b;")
+    pairs = list(read_pairs(one_file(tmp_path / "m.tmx", bomb.encode())))
+    assert [pair.defect for pair in pairs] == [None, "bad_row", None]
+
+
+def test_a_unit_without_its_end_costs_only_itself(tmp_path: Path) -> None:
+    for place in (0, 2):
+        starts = [match.start() for match in re.finditer("</tu>", TMX)]
+        cut = TMX[: starts[place]] + TMX[starts[place] + len("</tu>") :]
+        pairs = list(read_pairs(one_file(tmp_path / "m.tmx", cut.encode())))
+        assert [pair.line for pair in pairs] == [4, 8, 9]
+        assert pairs[place].defect == "bad_row"
+        assert pairs[2 - place].source in ("Press Save & close.", "Two.")
+
+
+def test_an_element_of_another_program_in_a_unit_is_no_damage(tmp_path: Path) -> None:
+    extended = TMX.replace("<note>first</note>", "<x:note x:by='me'>first</x:note>")
+    pairs = list(read_pairs(one_file(tmp_path / "m.tmx", extended.encode())))
+    assert pairs[0] == Pair(4, "Press Save & close.", "ذخیره کنید.")
 
 
 def test_a_tmx_without_persian_is_refused_with_its_languages(tmp_path: Path) -> None:
@@ -106,6 +136,7 @@ def test_codes_entities_and_line_ends_in_a_segment_become_plain_text(english: st
         (b"<tu><tuv xml:lang='en'><seg>\x0c</seg></tuv></tu>", "bad_row"),
         (b"<tu><tuv><seg>no end</tu>", "bad_row"),
         (b"<tu><tuv><seg>&nosuch;</seg></tuv></tu>", "bad_row"),
+        (b"<tu><tuv xml:lang='en'><seg>a < b & c</seg></tuv></tu>", "bad_row"),
         (b"<tu><tuv><seg>caf\xe9</seg></tuv></tu>", "invalid_utf8"),
     ],
 )

@@ -14,7 +14,7 @@ from translator.config import SourceConfig
 from translator.config.document import Document, apply_override
 from translator.config.paths import expand_homes, present_path
 from translator.corpus.reading.forms import form_of, without_packing
-from translator.corpus.reading.languages import LanguageCode, is_from_persian, split_language
+from translator.corpus.reading.languages import LanguageCode, split_language
 from translator.errors import CorpusError, InputError
 from translator.run.text import excerpt
 
@@ -74,7 +74,7 @@ def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfi
             raise InputError(f"--corpus {' '.join(texts)}: {count}; give --corpus ENGLISH PERSIAN for each corpus")
         if len(paths) == len(texts) == 2:
             side = side_of(without_packing(Path(paths[1]).name))
-            english, persian = reversed(paths) if side and side.language == "en" else paths
+            english, persian = reversed(paths) if side and side[1] == "en" else paths
             corpora.append(SourceConfig(name=_name(english), source_path=english, target_path=persian))
         else:
             corpora += map(corpus_argument, paths)
@@ -220,8 +220,9 @@ def _files_by_corpus_in_folder(folder: Path) -> list[CorpusFiles]:
         if side is None:
             corpora.append((folder / name,))
             continue
-        sides = sides_of_corpus.setdefault(side.pair, _SideFiles(english=[], persian=[]))
-        side_names = sides.english if side.language == "en" else sides.persian
+        corpus, language = side
+        sides = sides_of_corpus.setdefault(corpus, _SideFiles(english=[], persian=[]))
+        side_names = sides.english if language == "en" else sides.persian
         side_names.append(name)
 
     # 2. The sides make pairs.
@@ -250,20 +251,17 @@ def listing(names: Sequence[str]) -> str:
     return ", ".join(excerpt(name, 200) for name in names[:20]) + more
 
 
-class SideName(NamedTuple):
-    """Corpus and language, as the name of a file gives them."""
+def side_of(name: str) -> tuple[str, LanguageCode] | None:
+    """Return corpus and language of a name like `en.txt`, `train.fas` or `NAME.en-fa.en`; None without language.
 
-    pair: str  # the same for the two sides of one corpus, and for no others
-    language: LanguageCode
-
-
-def side_of(name: str) -> SideName | None:
-    """Return corpus and language of a name like `en.txt`, `train.fas` or `NAME.en-fa.en`; None without language."""
+    The corpus is the same for the names of its two sides, and for no others.
+    """
     extension = ".txt" if name.lower().endswith(".txt") else ""
-    base = split_language(name[: len(name) - len(extension)])
-    if base is None:
+    side = split_language(name[: len(name) - len(extension)])
+    if side is None:
         return None
-    return SideName(f"{base.stem}*{extension}".lower(), base.language)
+    stem, language = side
+    return f"{stem}*{extension}".lower(), language
 
 
 def choose_members(
@@ -275,7 +273,7 @@ def choose_members(
 
     1. a pair like `en.txt` and `fa.txt`, `train.eng` and `train.fas`, or `NAME.en-pes.en` and `NAME.en-pes.pes`;
     2. a single table or TMX;
-    3. a pair `source` and `target`, with the English first unless their folder is called like `fa_en`.
+    3. a pair `source` and `target`, as Argos packs them.
 
     Raises CorpusError: no member matches, or several do; the message lists the members.
     """
@@ -314,27 +312,25 @@ def _pairs_by_language(names: Sequence[str]) -> list[tuple[str, ...]]:
         side = side_of(base)
         if side is None:
             continue
-        side_names = english_names if side.language == "en" else persian_names
-        side_names.setdefault((folder.lower(), side.pair), []).append(name)
+        corpus, language = side
+        side_names = english_names if language == "en" else persian_names
+        side_names.setdefault((folder.lower(), corpus), []).append(name)
 
     # Names that differ only in case may give several pairs.
     pairs: list[tuple[str, ...]] = []
-    for corpus, corpus_english_names in english_names.items():
-        pairs += itertools.product(corpus_english_names, persian_names.get(corpus, ()))
+    for key, corpus_english_names in english_names.items():
+        pairs += itertools.product(corpus_english_names, persian_names.get(key, ()))
     return pairs
 
 
 def _pairs_by_role(names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the pairs of a `source` and a `target` in one folder, English first."""
-    present = set(names)
+    """Return the pairs of a `source`, which is English, and a `target` in one folder."""
     pairs: list[tuple[str, ...]] = []
     for name in names:
-        match = re.fullmatch(r"(?P<folder>(?:.*/)?)source(?P<extension>(?:\.txt)?)", name)
-        if match is None:
-            continue
-        partner = f"{match['folder']}target{match['extension']}"
-        if partner in present:
-            pairs.append((partner, name) if is_from_persian(match["folder"]) else (name, partner))
+        folder, slash, base = name.rpartition("/")
+        partner = f"{folder}{slash}{base.replace('source', 'target')}"
+        if base in ("source", "source.txt") and partner in names:
+            pairs.append((name, partner))
     return pairs
 
 

@@ -1,45 +1,43 @@
 """Columns of a table: which of them hold the English text, the Persian text and the score of a pair."""
 
 import difflib
-from collections.abc import Sequence
+import itertools
+import re
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from translator.config import SourceConfig
 from translator.corpus.reading.languages import LanguageCode, split_language
+from translator.corpus.scripts import ARABIC_SCRIPT_WORD
 from translator.errors import CorpusError
 from translator.run.text import excerpt
 
 _ROLES: Final = (("source", "target"), ("source", "targets"), ("src", "tgt"), ("english", "non_english"))
 """Names of the two columns in public corpora without the names of languages: WMT24++, ParsiNLU, and others."""
-_NAMES_SHOWN: Final = 20
+_LONGEST_LISTING: Final = 1000  # characters of a message
+# No key, no address.
+_ENGLISH_WORD: Final = re.compile(r"(?<![^\s\"'(“‘])(?:[A-Z]?[a-z]{2,}|[A-Z]{2,})(?![^\s\"').,;:!?”’…])")
+_SHARE_OF_WORDS: Final = 0.2  # of the most words of a column, which a column of texts has; codes and names repeat
+_HOW_TO_CHOOSE: Final = (
+    "`source_column` and `target_column`, for the first source with `--set corpus.sources.0.source_column=NAME "
+    "corpus.sources.0.target_column=NAME`"
+)
 
 
 class Columns(NamedTuple):
-    """Places of the columns of a table, from 0."""
+    """The names of the columns that make a pair; those of a table without names are numbers from 1."""
 
-    english: int
-    persian: int
-    score: int | None
+    english: str
+    persian: str
+    score: str | None
 
-    def names_read(self, names: Sequence[str]) -> list[str]:
-        """Return those of the `names` of all columns that are read."""
-        return [names[place] for place in self if place is not None]
-
-    def note_on_columns_read(self, names: Sequence[str]) -> str:
-        """Return a note that tells which of the columns called `names` are read."""
-        shown_names = ", ".join(f"`{name}`" for name in self.names_read(names))
-        return f"the columns {shown_names} are read"
+    def listing(self) -> str:
+        """Return the names for a message."""
+        return ", ".join(f"`{name}`" for name in self if name is not None)
 
 
-class SideColumns(NamedTuple):
-    """Places of the columns with the two texts, from 0."""
-
-    english: int
-    persian: int
-
-
-def usual_columns(names: Sequence[str], label: str) -> SideColumns | None:
-    """Return the columns of the two sides by their names; None if no names are usual.
+def usual_columns(names: Sequence[str], label: str) -> tuple[str, str] | None:
+    """Return the names of the English and the Persian column; None if no names are usual.
 
     Usual are names that differ only in the language, such as `en` and `fa`, `translation.en` and `translation.fa`, or
     `sentence_eng_Latn` and `sentence_pes_Arab`; else `source` and `target`, `src` and `tgt`.
@@ -47,34 +45,34 @@ def usual_columns(names: Sequence[str], label: str) -> SideColumns | None:
     Raises CorpusError: several pairs of names are usual.
     """
     # 1. Pairs of names that differ only in the language.
-    places_of_stem: dict[str, dict[LanguageCode, list[int]]] = {}
-    for place, name in enumerate(names):
+    names_of_stem: dict[str, dict[LanguageCode, list[str]]] = {}
+    for name in names:
         side = split_language(name)
         if side is not None:
-            places_of_stem.setdefault(side.stem.lower(), {}).setdefault(side.language, []).append(place)
+            stem, language = side
+            names_of_stem.setdefault(stem.lower(), {}).setdefault(language, []).append(name)
     pairs = []
-    for places in places_of_stem.values():
-        for english in places.get("en", ()):
-            for persian in places.get("fa", ()):
-                pairs.append(SideColumns(english, persian))
+    for names_of_language in names_of_stem.values():
+        for english in names_of_language.get("en", ()):
+            for persian in names_of_language.get("fa", ()):
+                pairs.append((english, persian))
     if len(pairs) > 1:
         raise CorpusError(
-            f"{label}: several columns may hold the two texts; choose with `source_column` and `target_column`, for "
-            f"the first source with `--set corpus.sources.0.source_column=NAME corpus.sources.0.target_column=NAME`. "
-            f"Columns: {column_listing(names)}"
+            f"{label}: several columns may hold the two texts; choose with {_HOW_TO_CHOOSE}. Columns: "
+            f"{column_listing(names)}"
         )
     if pairs:
         return pairs[0]
 
     # 2. Names of roles.
-    lower_names = [name.lower() for name in names]
-    for english_name, persian_name in _ROLES:
-        if lower_names.count(english_name) == 1 and lower_names.count(persian_name) == 1:
-            return SideColumns(lower_names.index(english_name), lower_names.index(persian_name))
+    by_lower_name = {name.lower(): name for name in names}
+    for english, persian in _ROLES:
+        if english in by_lower_name and persian in by_lower_name:
+            return by_lower_name[english], by_lower_name[persian]
     return None
 
 
-def columns_by_name(names: Sequence[str], source: SourceConfig, label: str, absence: str = "") -> Columns:
+def named_columns(names: Sequence[str], source: SourceConfig, label: str, absence: str = "") -> Columns:
     """Return the columns that `source` names, by default the usual ones.
 
     Args:
@@ -85,50 +83,87 @@ def columns_by_name(names: Sequence[str], source: SourceConfig, label: str, abse
 
     Raises CorpusError: a column is missing, or both sides are one, or no usual ones are there.
     """
-    score = None if source.min_score is None else place_of_column(source.min_score.column, names, label, absence)
-    if source.source_column is None or source.target_column is None:
-        sides = usual_columns(names, label)
-        if sides is None:
-            raise CorpusError(
-                f"{label}: no columns like `en` and `fa`, or `source` and `target`; name yours in `source_column` and "
-                "`target_column`, for the first source with `--set corpus.sources.0.source_column=NAME "
-                f"corpus.sources.0.target_column=NAME`. Columns: {column_listing(names)}"
-            )
-        return Columns(sides.english, sides.persian, score)
-    english = place_of_column(source.source_column, names, label, absence)
-    persian = place_of_column(source.target_column, names, label, absence)
-    # A name and a number may mean one column.
-    if english == persian:
-        shown = excerpt(names[english], 200)
-        raise CorpusError(f"{label}: `source_column` and `target_column` are the same column, `{shown}`")
-    return Columns(english, persian, score)
+    score = None if source.min_score is None else column_name(source.min_score.column, names, label, absence)
+    if source.source_column is not None and source.target_column is not None:
+        english = column_name(source.source_column, names, label, absence)
+        persian = column_name(source.target_column, names, label, absence)
+        # A name and a number may mean one column.
+        if english == persian:
+            shown = excerpt(english, 200)
+            raise CorpusError(f"{label}: `source_column` and `target_column` are the same column, `{shown}`")
+        return Columns(english=english, persian=persian, score=score)
+    sides = usual_columns(names, label)
+    if sides is None:
+        raise CorpusError(
+            f"{label}: no columns like `en` and `fa`, or `source` and `target`; name yours in {_HOW_TO_CHOOSE}. "
+            f"Columns: {column_listing(names)}"
+        )
+    return Columns(*sides, score)
 
 
-def place_of_column(column: str | int, names: Sequence[str], label: str, absence: str = "") -> int:
-    """Return the place, from 0, of a column that is given by its name or by its number from 1.
+def unnamed_columns(rows: Sequence[Sequence[str]], width: int, source: SourceConfig, label: str) -> Columns:
+    """Return the columns of a table without a line of names: those that `source` numbers, by default by their script.
+
+    Persian is the first column with about as many different words in its script as any, and English the first such of
+    the others. If no column has Persian, English is the first and Persian the second.
+
+    Args:
+        rows: cells of the first rows, `width` in each.
+        source: with `source_column`, `target_column` and `min_score`.
+        label: name of the table in messages.
+
+    Raises CorpusError: a number is beyond the last column, or no two columns remain beside the scores.
+    """
+    names = [str(number) for number in range(1, width + 1)]
+    if source.source_column is not None:
+        return named_columns(names, source, label)
+    score = None if source.min_score is None else column_name(source.min_score.column, names, label)
+    places = [place for place in range(width) if names[place] != score]
+    if len(places) < 2:
+        raise CorpusError(f"{label}: it has no column for each text beside the scores; see `min_score`")
+    persian = _place_of_words(rows, places, ARABIC_SCRIPT_WORD)
+    if persian is None:
+        return Columns(names[places[0]], names[places[1]], score)
+    places.remove(persian)
+    english = _place_of_words(rows, places, _ENGLISH_WORD)
+    return Columns(names[places[0] if english is None else english], names[persian], score)
+
+
+def _place_of_words(rows: Sequence[Sequence[str]], places: Iterable[int], word: re.Pattern[str]) -> int | None:
+    """Return the first of `places` with words in half of its texts, and about as many different ones as any."""
+    # Keys, addresses and codes of languages have no words, or the same ones in each row.
+    word_counts: dict[int, int] = {}
+    for place in places:
+        texts = [cells[place] for cells in rows if cells[place].strip()]
+        words_of_texts = [words for words in map(word.findall, texts) if words]
+        if 2 * len(words_of_texts) >= len(texts) > 0:
+            word_counts[place] = len(set(itertools.chain.from_iterable(words_of_texts)))
+    most = max(word_counts.values(), default=0)
+    return next((place for place, count in word_counts.items() if count >= _SHARE_OF_WORDS * most), None)
+
+
+def column_name(column: str | int, names: Sequence[str], label: str, absence: str = "") -> str:
+    """Return the name of a column that is given by its name or by its number from 1.
 
     Args:
         names: the names of all columns, in order.
         label: name of the table in messages.
         absence: end of the message on a name that is missing: why, and what to do.
 
-    Raises CorpusError: there is no such column, or several have the name.
+    Raises CorpusError: there is no such column.
     """
     if isinstance(column, int):
         if column > len(names):
             raise CorpusError(f"{label}: no column {column}; it has {len(names)}: {column_listing(names)}")
-        return column - 1
-    if names.count(column) > 1:
-        raise CorpusError(f"{label}: several columns are called `{excerpt(column, 200)}`; give the number of one")
+        return names[column - 1]
     if column not in names:
         similar_names = difflib.get_close_matches(column, names, n=1)
         advice = f"; did you mean `{excerpt(similar_names[0], 200)}`?" if similar_names else "."
         shown = excerpt(column, 200)
         raise CorpusError(f"{label}: no column `{shown}`{advice} Columns: {column_listing(names)}{absence}")
-    return names.index(column)
+    return column
 
 
 def column_listing(names: Sequence[str]) -> str:
-    """Return the first names of columns for a message."""
-    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
-    return (", ".join(excerpt(name, 100) for name in names[:_NAMES_SHOWN]) or "none") + more
+    """Return the names of columns for a message."""
+    return excerpt(", ".join(names), _LONGEST_LISTING) or "none"

@@ -1,10 +1,21 @@
-"""Forms of the files that hold both sides of a corpus, as their names tell them, and of files that are not read."""
+"""The texts of a corpus, files or members of a zip, and the form of each, as its name and its first bytes tell it."""
 
 import re
+import shlex
+from collections.abc import Iterator
 from enum import StrEnum
+from pathlib import Path
 from typing import Final, NamedTuple
 
+from translator.corpus.reading.lines import read_lines
+from translator.corpus.reading.packing import packing_of, read_blocks
+from translator.errors import CorpusError
+from translator.run.text import excerpt
+
 _PACKED: Final = re.compile(r"\.(gz|xz|zst)$", re.IGNORECASE)
+_PARQUET_START: Final = b"PAR1"
+_JSON_DOCUMENT: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{\s*\n")  # an object whose members begin on the next line
+_JSON_OBJECT: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"[^\t\n]*(\n|$)')  # on a first line without tabs
 
 
 class Form(StrEnum):
@@ -15,11 +26,6 @@ class Form(StrEnum):
     JSON_LINES = "JSON Lines"
     PARQUET = "Parquet"
     TMX = "TMX"
-
-    @property
-    def has_columns(self) -> bool:
-        """Whether its texts are in columns that a source can name."""
-        return self is not Form.TMX
 
 
 _FORMS: Final = {
@@ -40,11 +46,68 @@ def without_packing(name: str) -> str:
 
 def form_of(name: str) -> Form | None:
     """Return the form that the name of a file tells, perhaps before that of a compression; None for other names."""
-    base = without_packing(name).lower()
-    for suffix, form in _FORMS.items():
-        if base.endswith(suffix):
-            return form
-    return None
+    return _FORMS.get(Path(without_packing(name)).suffix.lower())
+
+
+class TextFile(NamedTuple):
+    """One text of a corpus: a file, or a member of a zip."""
+
+    file: Path
+    member: str | None = None
+
+    @property
+    def label(self) -> str:
+        """Name of the text in messages."""
+        return str(self.file) if self.member is None else f"{self.file}, member {excerpt(self.member, 200)}"
+
+    @property
+    def name(self) -> str:
+        """Name of the file or of the member."""
+        return self.file.name if self.member is None else self.member
+
+    def form(self) -> Form:
+        """Return the form of a text that holds both sides; raise CorpusError if its name tells a wrong one."""
+        form = form_of(self.name) or Form.TSV
+        start = next(self.blocks(), b"")
+        if start.startswith(_PARQUET_START):
+            if self.member is not None or packing_of(self.file) is not None:
+                raise CorpusError(f"{self.label} is a packed Parquet file, which cannot be read in place; unpack it")
+            return Form.PARQUET
+        if form is Form.PARQUET:
+            raise CorpusError(
+                f"{self.label} is no Parquet file (it does not begin with PAR1); download or copy the file again"
+            )
+        if form is Form.JSON_LINES and start.lstrip().startswith(b"["):
+            unpacked = Path(without_packing(self.name))
+            raise CorpusError(
+                f"{self.label} is one JSON array, and JSON Lines are needed, with an object on each line; convert it: "
+                f"jq -c '.[]' {shlex.quote(unpacked.name)} > {shlex.quote(unpacked.stem)}.jsonl"
+            )
+        if form is Form.JSON_LINES and _JSON_DOCUMENT.match(start):
+            raise texts_by_key(self.label)
+        if form in (Form.TSV, Form.CSV) and _JSON_OBJECT.match(start):
+            raise CorpusError(f"{self.label} looks like JSON Lines, not {form}; give it a name that ends in .jsonl")
+        return form
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield its bytes, unpacked."""
+        return read_blocks(self.file, self.member)
+
+    def lines(self, *, drop_invalid: bool) -> Iterator[str]:
+        """Yield its lines; see `read_lines`."""
+        advice = ", or set `invalid_utf8: drop` for this source to skip such lines"
+        for lines in read_lines(self.blocks(), self.label, drop_invalid=drop_invalid, advice=advice):
+            yield from lines
+
+
+def texts_by_key(label: str) -> CorpusError:
+    """Return the error for a JSON document that has texts of one language by key."""
+    return CorpusError(
+        f"{label} is a JSON document, such as the texts of a program by key, and a corpus needs JSON Lines, with both "
+        "texts in an object on each line; of two documents with the same keys, make it so: "
+        "jq -cs '.[0] as $en | .[1] as $fa | $en | paths(strings) as $key | {en: getpath($key), "
+        "fa: ($fa | getpath($key))} | select(.fa)' EN.json FA.json > pairs.jsonl"
+    )
 
 
 # --- files whose text stands between lines for programs ---

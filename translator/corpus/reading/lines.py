@@ -129,35 +129,38 @@ class Pair(NamedTuple):
     defect: str | None = None  # the rule that drops a pair that cannot be used; it has text on one side at most
 
 
-class UnequalSidesError(Exception):
-    """The two sides of a corpus have different numbers of lines."""
-
-
-def pairs_of_sides(english: Iterable[str], persian: Iterable[str]) -> Iterator[Pair]:
+def pairs_of_sides(
+    english: Iterable[str], persian: Iterable[str], label: str, side_labels: tuple[str, str]
+) -> Iterator[Pair]:
     """Yield the pairs of two texts, without the blank lines at their ends.
 
-    Raises UnequalSidesError, at the end: one text has more lines, and one of these has text.
+    Args:
+        english: lines, of which an `Unreadable` could not be read; `persian` likewise.
+        label: name of the corpus in messages.
+        side_labels: names of both texts.
+
+    Raises CorpusError, at the end: one text has more lines, and one of these has text.
     """
     blank_lines = 0  # of both texts, held back, because they may be the end
-    unequal = False
-    for line, (source, target) in enumerate(zip_longest(english, persian), start=1):
-        if source is None or target is None:
-            unequal = True
+    line_counts: list[int] | None = None  # of both texts, when one has ended
+    rows = enumerate(zip_longest(english, persian), start=1)
+    for line, (source, target) in rows:
+        if line_counts is None and (source is None or target is None):
+            line_counts = [line - 1, line - 1]
         if (not source or source.isspace()) and (not target or target.isspace()):
             blank_lines += 1
             continue
-        if unequal:
-            raise UnequalSidesError
-        if blank_lines:
-            yield from blank_pairs(line - blank_lines, line)
-            blank_lines = 0
+        if line_counts is not None:
+            line_counts[0 if target is None else 1] = line + sum(1 for _ in rows)
+            raise CorpusError(
+                f"{label}: the two sides differ in length: {side_labels[0]} has {line_counts[0]:,} lines, "
+                f"{side_labels[1]} has {line_counts[1]:,}; line N of both sides must be a pair, so get the corpus "
+                "again or correct it"
+            )
+        for blank_line in range(line - blank_lines, line):
+            yield Pair(blank_line, "", "")
+        blank_lines = 0
         if type(source) is str and type(target) is str:
             yield Pair(line, source, target)
         else:
             yield Pair(line, "", "", str(source if isinstance(source, Unreadable) else target))
-
-
-def blank_pairs(start: int, end: int) -> Iterator[Pair]:
-    """Yield a pair without text for each line from `start` to before `end`."""
-    for line in range(start, end):
-        yield Pair(line, "", "")

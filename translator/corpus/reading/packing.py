@@ -44,14 +44,8 @@ _UNPACKERS: Final[dict[str, Callable[[], Any]]] = {
     "zstd file": lambda: zstandard.ZstdDecompressor().decompressobj(),
 }
 """Each makes a decompressor of one frame, with `decompress`, `eof` and `unused_data`."""
-_DOCUMENTS: Final = {
-    "word/document.xml": ("a Word document (.docx)", "save it as plain text in UTF-8, one sentence per line"),
-    "xl/workbook.xml": ("an Excel workbook (.xlsx)", "save it as CSV"),
-    "xl/workbook.bin": ("an Excel workbook (.xlsb)", "save it as CSV"),
-    "ppt/presentation.xml": ("a presentation (.pptx)", "save its text as plain text in UTF-8"),
-    "mimetype": ("an OpenDocument file or an e-book", "save it as plain text in UTF-8, one sentence per line"),
-}
-"""Zip archives that are documents of other programs: a member that shows it, its kind, and what to do."""
+_DOCUMENT_PARTS: Final = frozenset(("[Content_Types].xml", "mimetype"))
+"""Members of zip archives that are documents: of Word, Excel or PowerPoint, of OpenDocument, or e-books."""
 
 
 def packing_of_bytes(start: bytes) -> str | None:
@@ -109,9 +103,11 @@ def members_of(path: Path) -> list[str]:
     """Return the names of the files in a zip archive; raise CorpusError for a document of another program."""
     with damaged_files(path), zipfile.ZipFile(path) as archive:
         names = [member.filename for member in archive.infolist() if not member.is_dir()]
-    for member, (kind, advice) in _DOCUMENTS.items():
-        if member in names:
-            raise CorpusError(f"{path} is {kind}, not text; {advice}")
+    if not _DOCUMENT_PARTS.isdisjoint(names):
+        raise CorpusError(
+            f"{path} is a document, as Word, Excel or LibreOffice write them, not text; save it as plain text in "
+            "UTF-8, one sentence per line, or a table as CSV"
+        )
     return names
 
 

@@ -8,22 +8,33 @@ from typing import Final
 
 from translator.config import SourceConfig
 from translator.config.corpus_section import BadRows
-from translator.corpus.reading.bad_rows import BadRowCounter
-from translator.corpus.reading.csv_rows import rows_of_csv
-from translator.corpus.reading.files import TextFile, texts_of
-from translator.corpus.reading.forms import Form
-from translator.corpus.reading.json_lines import pairs_of_json_lines
-from translator.corpus.reading.lines import BAD_ROW, Pair, UnequalSidesError, pairs_of_sides
+from translator.corpus.reading.forms import Form, TextFile, form_of, texts_by_key, unread_form
+from translator.corpus.reading.languages import refuse_other_scripts, refuse_swapped
+from translator.corpus.reading.lines import BAD_ROW, Pair, pairs_of_sides
+from translator.corpus.reading.packing import members_of, packing_of
 from translator.corpus.reading.parquet import pairs_of_parquet
-from translator.corpus.reading.remarks import Remarks
-from translator.corpus.reading.side_languages import refuse_other_scripts, refuse_swapped
-from translator.corpus.reading.tables import pairs_of_table, rows_of_tsv
+from translator.corpus.reading.tables import cells_of_csv, cells_of_tsv, pairs_of_cells, pairs_of_json_lines
 from translator.corpus.reading.tmx import pairs_of_tmx
-from translator.corpus.sources import files_by_corpus, held_out_names, listing
+from translator.corpus.sources import choose_members, files_by_corpus, held_out_names, listing
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER
 
-_PAIRS_LOOKED_AT: Final = 1000  # the first ones, which show whether this can be a corpus
+_FIRST_PAIRS: Final = 1000  # which show whether this can be a corpus
+_BAD_SHARE: Final = 0.01  # of the rows; with more, it is another kind of file
+_ALWAYS_ALLOWED: Final = 3  # bad rows of a file of any size
+_CHECKED_FROM: Final = 1000  # bad rows, with which the share is looked at before the end of a file
+_BAD_ROWS_SHOWN: Final = 5
+_REQUIREMENTS: Final = {
+    Form.TSV: "a row needs English, a tab and Persian, and as many columns as the other rows",
+    Form.CSV: (
+        "a row needs as many cells as the other rows; a cell with quotation marks must be in quotation marks, with its "
+        "own doubled"
+    ),
+    Form.JSON_LINES: "a line needs one JSON object with a text for each side",
+    Form.PARQUET: "a row needs a text for each side",
+    Form.TMX: "the unit of a TMX needs to be well-formed XML, without control characters",
+}
+"""What a row or unit of each form must be."""
 
 
 @functools.cache
@@ -69,49 +80,92 @@ def _pairs_of_corpus(
 ) -> Iterator[Pair]:
     """Yield the pairs of one corpus of `source`, at most `limit`; raises as `read_pairs` does."""
     label = f"corpus source `{source.name}`: {' and '.join(map(str, files))}"
-    texts = texts_of(source, files, label)
+    texts = _texts_of(source, files, label)
     form = None if len(texts) == 2 else texts[0].form()
-    _refuse_columns(source, form, label)
-    remarks = Remarks(texts[0].label, note)
-    pairs = itertools.islice(_pairs_of(texts, form, source, remarks.add), limit)
+    remarks: list[str] = []  # on the columns that are read; errors repeat them
+
+    def remark(message: str) -> None:
+        remarks.append(f"; {message}")
+        note(f"{texts[0].label}: {message}")
+
+    # 1. The first pairs show whether this can be a corpus.
+    pairs = itertools.islice(_pairs_of_texts(texts, form, source, label, remark), limit)
+    first_pairs = list(itertools.islice(pairs, _FIRST_PAIRS))
+    if not first_pairs:
+        raise CorpusError(f"{label}: it has no lines; check that it is the right file")
+    sides = ("the column of the English text", "the other") if form else (texts[0].label, texts[1].label)
     try:
-        # 1. The first pairs show whether this can be a corpus.
-        first_pairs = list(itertools.islice(pairs, _PAIRS_LOOKED_AT))
-        if not first_pairs:
-            raise CorpusError(f"{label}: it has no lines; check that it is the right file")
-        refuse_swapped(first_pairs, label, [text.label for text in texts], remarks)
-        refuse_other_scripts(first_pairs, label, remarks)
+        refuse_swapped(first_pairs, sides)
+        refuse_other_scripts(first_pairs, are_columns=len(remarks) > 0)
+    except CorpusError as error:
+        raise CorpusError(f"{label}: {error}{''.join(remarks)}") from None
 
-        # 2. All pairs.
-        counter = BadRowCounter(label, form or Form.TSV, source, remarks, bad_rows)
-        count = 0
-        for count, pair in enumerate(itertools.chain(first_pairs, pairs), start=1):
-            if pair.defect == BAD_ROW:
-                counter.add(pair.line, count)
-            yield pair
-        counter.refuse_too_many(count)
-    except UnequalSidesError:
-        raise _unequal_sides(source.name, texts) from None
+    # 2. All pairs. A few bad rows are dropped; many mean another kind of file.
+    requirement = _REQUIREMENTS[form or Form.TSV]
+    if source.min_score is not None:
+        requirement += f", and a score that is a number in column `{source.min_score.column}`"
+    unit = "row" if form is Form.PARQUET else "line"
+    count = 0
+    bad_count = 0
+    first_bad_lines: list[int] = []
+    for count, pair in enumerate(itertools.chain(first_pairs, pairs), start=1):
+        if pair.defect == BAD_ROW:
+            if bad_rows == "error":
+                advice = f"correct it, or set `corpus.bad_rows: drop`{''.join(remarks)}"
+                raise CorpusError(f"{label}, {unit} {pair.line}: {requirement}; {advice}")
+            bad_count += 1
+            if len(first_bad_lines) < _BAD_ROWS_SHOWN:
+                first_bad_lines.append(pair.line)
+            # A large file of another kind is refused before its end.
+            if bad_count > _CHECKED_FROM and bad_count > _BAD_SHARE * count:
+                break
+        yield pair
+    if bad_count == count or bad_count > max(_ALWAYS_ALLOWED, _BAD_SHARE * count):
+        numbers = ", ".join(map(str, first_bad_lines)) + (", …" if bad_count > _BAD_ROWS_SHOWN else "")
+        raise CorpusError(
+            f"{label}: {bad_count:,} of {count:,} rows do not have the right form ({unit}s {numbers}), and 1% are "
+            f"allowed; {requirement}; correct the file, or give two files as `source_path` and `target_path`"
+            f"{''.join(remarks)}"
+        )
 
 
-def _refuse_columns(source: SourceConfig, form: Form | None, label: str) -> None:
-    """Raise CorpusError if `source` names columns of a corpus that has none; None is the form of two texts."""
-    if source.source_column is None and source.min_score is None:
-        return
-    if form is None or not form.has_columns:
+def _texts_of(source: SourceConfig, files: Sequence[Path], label: str) -> list[TextFile]:
+    """Return the two texts of a corpus, or the one that holds both sides.
+
+    Raises CorpusError: a member of a zip is missing, or `source` names members and the corpus is no zip, or a name
+        tells that the lines of a text are no texts.
+    """
+    texts = [TextFile(file) for file in files]
+    if len(files) == 1 and packing_of(files[0]) == "zip archive":
+        members = choose_members(files[0], members_of(files[0]), source.source_member, source.target_member)
+        texts = [TextFile(files[0], member) for member in members]
+    elif source.source_member is not None:
+        raise CorpusError(f"{label} is not a zip archive; `source_member` and `target_member` name members of a zip")
+    for text in texts:
+        unread = unread_form(text.name)
+        if unread is not None:
+            raise CorpusError(
+                f"{text.label} is {unread.kind}, which cannot be read as a corpus; write its texts to a TSV, with "
+                "English, a tab and Persian on each line, or convert it to TMX"
+            )
+        if len(texts) == 2 and form_of(text.name) is Form.JSON_LINES:
+            raise texts_by_key(text.label)
+    return texts
+
+
+def _pairs_of_texts(
+    texts: Sequence[TextFile], form: Form | None, source: SourceConfig, label: str, note: Callable[[str], None]
+) -> Iterator[Pair]:
+    """Yield the pairs of two texts, one per side, or of one text that holds both sides, in `form`."""
+    has_columns = form is not None and form is not Form.TMX
+    if not has_columns and (source.source_column is not None or source.min_score is not None):
         kind = "two text files" if form is None else f"a {form}"
         keys = "`source_column`, `target_column` and `min_score`"
         raise CorpusError(f"{label}: {keys} choose columns of a table, and this is {kind}; remove them")
-
-
-def _pairs_of(
-    texts: Sequence[TextFile], form: Form | None, source: SourceConfig, note: Callable[[str], None]
-) -> Iterator[Pair]:
-    """Yield the pairs of two texts, one per side, or of one text that holds both sides, in `form`."""
     drop_invalid = source.invalid_utf8 == "drop"
-    if len(texts) == 2:
-        english, persian = texts
-        return pairs_of_sides(english.lines(drop_invalid=drop_invalid), persian.lines(drop_invalid=drop_invalid))
+    if form is None:
+        english, persian = (text.lines(drop_invalid=drop_invalid) for text in texts)
+        return pairs_of_sides(english, persian, f"corpus source `{source.name}`", (texts[0].label, texts[1].label))
     (text,) = texts
     if form is Form.TMX:
         return pairs_of_tmx(text.blocks(), text.label, drop_invalid=drop_invalid)
@@ -120,30 +174,5 @@ def _pairs_of(
     lines = text.lines(drop_invalid=drop_invalid)
     if form is Form.JSON_LINES:
         return pairs_of_json_lines(lines, source, text.label, note)
-    rows = rows_of_csv(lines, text.label, note) if form is Form.CSV else rows_of_tsv(lines)
-    return pairs_of_table(rows, source, text.label, note)
-
-
-def _unequal_sides(name: str, texts: Sequence[TextFile]) -> CorpusError:
-    """Return an error with the number of lines of each side, and the first empty line of each."""
-    line_counts = []
-    empty_lines = []
-    for text in texts:
-        count = 0
-        first_empty = None
-        for count, line in enumerate(text.lines(drop_invalid=True), start=1):
-            is_empty = type(line) is str and not line.strip()  # a line that cannot be read has another type
-            if is_empty and first_empty is None:
-                first_empty = count
-        line_counts.append(count)
-        if first_empty is not None:
-            empty_lines.append(f"line {first_empty:,} of {text.label}")
-    english, persian = texts
-    message = (
-        f"corpus source `{name}`: the two sides differ in length: {english.label} has {line_counts[0]:,} lines, "
-        f"{persian.label} has {line_counts[1]:,}; line N of both sides must be a pair, so get the corpus again or "
-        "correct it"
-    )
-    if empty_lines:
-        message += f". First empty line: {' and '.join(empty_lines)}"
-    return CorpusError(message)
+    rows = cells_of_csv(lines) if form is Form.CSV else cells_of_tsv(lines)
+    return pairs_of_cells(rows, source, text.label, note)
