@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -32,6 +32,7 @@ _NO_TEXT: Final = re.compile("|".join(map(fnmatch.translate, _NAMES)))  # files 
 _TRAINING_SPLIT: Final = re.compile("train(?![a-z])", re.IGNORECASE)
 _HELD_OUT_SPLIT: Final = re.compile("(validation|valid|val|devtest|dev|test|eval)(?![a-z])", re.IGNORECASE)
 
+_LONGEST_LISTING: Final = 1000  # characters of a message
 CorpusFiles = tuple[Path, ...]
 """The files of one corpus: one whole file that holds both sides, or the English and the Persian file."""
 
@@ -68,12 +69,12 @@ def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfi
         for path in paths:
             _refuse_control_characters(path)
         texts = [path for path in paths if path_exists(path) and present_path(path).is_file() and not _is_whole(path)]
-        sides = [path for path in texts if side_of(without_packing(Path(path).name))]
+        sides = [path for path in texts if side_of(Path(path).name)]
         if len(texts) == len(paths) and (len(texts) > 2 or (len(texts) == 1 and sides)):
             count = "one text file is one side of a corpus" if len(texts) == 1 else "two text files make one corpus"
             raise InputError(f"--corpus {' '.join(texts)}: {count}; give --corpus ENGLISH PERSIAN for each corpus")
         if len(paths) == len(texts) == 2:
-            side = side_of(without_packing(Path(paths[1]).name))
+            side = side_of(Path(paths[1]).name)
             english, persian = reversed(paths) if side and side[1] == "en" else paths
             corpora.append(SourceConfig(name=_name(english), source_path=english, target_path=persian))
         else:
@@ -189,13 +190,6 @@ def _refuse_unsuitable(source: SourceConfig, files: Sequence[Path]) -> None:
             raise CorpusError(f"{label}: {file} is a pipe or a device; write its text to a file and give that")
 
 
-class _SideFiles(NamedTuple):
-    """The names of the files in a folder that hold the sides of one corpus; each list should have one."""
-
-    english: list[str]
-    persian: list[str]
-
-
 def _files_by_corpus_in_folder(folder: Path) -> list[CorpusFiles]:
     """Return the files of each corpus in `folder`, by name; hidden files, README, LICENSE and the like are ignored.
 
@@ -212,56 +206,58 @@ def _files_by_corpus_in_folder(folder: Path) -> list[CorpusFiles]:
 
     # 1. Each file is a whole corpus or a side of one.
     corpora: list[CorpusFiles] = []
-    sides_of_corpus: dict[str, _SideFiles] = {}
     for name in names:
-        side = side_of(without_packing(name))
-        if not (folder / name).is_file() or not (side or _is_whole(name)):
+        is_side = side_of(name) is not None
+        if not (folder / name).is_file() or not (is_side or _is_whole(name)):
             raise unclear(f"`{listing([name])}`: unsupported file; move it, or make it a separate source")
-        if side is None:
+        if not is_side:
             corpora.append((folder / name,))
-            continue
-        corpus, language = side
-        sides = sides_of_corpus.setdefault(corpus, _SideFiles(english=[], persian=[]))
-        side_names = sides.english if language == "en" else sides.persian
-        side_names.append(name)
 
     # 2. The sides make pairs.
-    for english, persian in sides_of_corpus.values():
+    for english, persian in _sides_by_corpus(names):
         for side_names in (english, persian):
             if len(side_names) > 1:
-                raise unclear(f"{listing(side_names[:2])} are the same text; remove one")
-        if not persian:
-            raise unclear(_missing_partner(english, "English", "Persian"))
-        if not english:
-            raise unclear(_missing_partner(persian, "Persian", "English"))
+                raise unclear(f"{listing(side_names)} are the same text; remove one")
+        if not english or not persian:
+            raise unclear(
+                f"{listing(english or persian)} has no partner of the same name in the other language; rename the "
+                "files, or give them as a separate source"
+            )
         corpora.append((folder / english[0], folder / persian[0]))
     if not corpora:
         raise unclear("it has no zip, .tsv, .csv, .jsonl, .parquet, .tmx or pair like X.en and X.fa")
     return sorted(corpora)
 
 
-def _missing_partner(names: Sequence[str], language: str, missing_language: str) -> str:
-    problem = f"{listing(names)} ({language}) has no {missing_language} partner of the same name"
-    return f"{problem}; rename the files, or give them as a separate source"
-
-
-def listing(names: Sequence[str]) -> str:
-    """Return the first twenty names for a message."""
-    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-    return ", ".join(excerpt(name, 200) for name in names[:20]) + more
+def _sides_by_corpus(names: Sequence[str]) -> list[tuple[list[str], list[str]]]:
+    """Return the English and the Persian names of each corpus, one of each if all is well; see `side_of`."""
+    sides_by_corpus: dict[str, tuple[list[str], list[str]]] = {}
+    for name in names:
+        side = side_of(name)
+        if side is not None:
+            corpus, language = side
+            english, persian = sides_by_corpus.setdefault(corpus, ([], []))
+            (english if language == "en" else persian).append(name)
+    return list(sides_by_corpus.values())
 
 
 def side_of(name: str) -> tuple[str, LanguageCode] | None:
-    """Return corpus and language of a name like `en.txt`, `train.fas` or `NAME.en-fa.en`; None without language.
+    """Return corpus and language of a name like `en.txt`, `train.fas` or `x/NAME.en-fa.en`; None without language.
 
     The corpus is the same for the names of its two sides, and for no others.
     """
-    extension = ".txt" if name.lower().endswith(".txt") else ""
-    side = split_language(name[: len(name) - len(extension)])
+    folder, slash, base = without_packing(name).rpartition("/")
+    extension = ".txt" if base.lower().endswith(".txt") else ""
+    side = split_language(base[: len(base) - len(extension)])
     if side is None:
         return None
     stem, language = side
-    return f"{stem}*{extension}".lower(), language
+    return f"{folder}{slash}{stem}*{extension}".lower(), language
+
+
+def listing(names: Sequence[str]) -> str:
+    """Return names for a message."""
+    return excerpt(", ".join(names), _LONGEST_LISTING)
 
 
 def choose_members(
@@ -284,7 +280,9 @@ def choose_members(
             raise CorpusError(f"{path}: `source_member` and `target_member` are the same member, {english}")
         return english, persian
     texts = [name for name in names if not _NO_TEXT.fullmatch(name.rpartition("/")[2].lower())]
-    pairs = _pairs_by_language(texts)
+    pairs: list[tuple[str, ...]] = []
+    for english_names, persian_names in _sides_by_corpus(texts):
+        pairs += itertools.product(english_names, persian_names)
     tables = [(name,) for name in texts if form_of(name) is not None and without_packing(name) == name]
     for candidates in (pairs, tables, _pairs_by_role(texts)):
         if len(candidates) == 1:
@@ -300,27 +298,6 @@ def choose_members(
         "`--set corpus.sources.0.source_member=ENGLISH corpus.sources.0.target_member=PERSIAN`. Members: "
         f"{listing(names) or 'none'}"
     )
-
-
-def _pairs_by_language(names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the pairs of names that differ only in the language, English first; see `side_of`."""
-    # The names of each side by folder and corpus.
-    english_names: dict[tuple[str, str], list[str]] = {}
-    persian_names: dict[tuple[str, str], list[str]] = {}
-    for name in names:
-        folder, _, base = name.rpartition("/")
-        side = side_of(base)
-        if side is None:
-            continue
-        corpus, language = side
-        side_names = english_names if language == "en" else persian_names
-        side_names.setdefault((folder.lower(), corpus), []).append(name)
-
-    # Names that differ only in case may give several pairs.
-    pairs: list[tuple[str, ...]] = []
-    for key, corpus_english_names in english_names.items():
-        pairs += itertools.product(corpus_english_names, persian_names.get(key, ()))
-    return pairs
 
 
 def _pairs_by_role(names: Sequence[str]) -> list[tuple[str, ...]]:
