@@ -113,11 +113,6 @@ def test_a_json_array_is_refused_with_the_command_that_converts_it(tmp_path: Pat
     assert message.endswith("convert it: jq -c '.[]' 'my text.json' > 'my text'.jsonl")
 
 
-def test_json_lines_with_another_name_are_refused(tmp_path: Path) -> None:
-    message = complaint(one_file(tmp_path / "text.tsv", json_lines([{"en": "x", "fa": "y"}])))
-    assert "looks like JSON Lines, not TSV; give it a name that ends in .jsonl" in message
-
-
 @pytest.mark.parametrize(
     ("content", "texts"),
     [

@@ -15,7 +15,6 @@ from translator.run.text import excerpt
 _PACKED: Final = re.compile(r"\.(gz|xz|zst)$", re.IGNORECASE)
 _PARQUET_START: Final = b"PAR1"
 _JSON_DOCUMENT: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{\s*\n")  # an object whose members begin on the next line
-_JSON_OBJECT: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"[^\t\n]*(\n|$)')  # on a first line without tabs
 
 
 class Form(StrEnum):
@@ -85,8 +84,6 @@ class TextFile(NamedTuple):
             )
         if form is Form.JSON_LINES and _JSON_DOCUMENT.match(start):
             raise texts_by_key(self.label)
-        if form in (Form.TSV, Form.CSV) and _JSON_OBJECT.match(start):
-            raise CorpusError(f"{self.label} looks like JSON Lines, not {form}; give it a name that ends in .jsonl")
         return form
 
     def blocks(self) -> Iterator[bytes]:
