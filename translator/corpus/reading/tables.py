@@ -143,36 +143,19 @@ def pairs_of_cells(
 
     Raises CorpusError: a column that `source` names is missing, or no two columns remain beside the scores.
     """
-    # 1. The columns.
+    # 1. The columns, which the first rows decide.
     rows = iter(rows)
     first_rows = list(islice(rows, _FIRST_ROWS))
-    all_cells = [row[1] for row in first_rows if not isinstance(row, Pair)]
-    width = _width(all_cells)
-    whole_rows = [cells for cells in all_cells if len(cells) == width]
-    first_cells = None if not first_rows or isinstance(first_rows[0], Pair) else first_rows[0][1]
-    names = None if first_cells is None else _usual_names(first_cells, width, source, label)
-    if names is not None:
-        columns = named_columns(names, source, label, absence=_NO_NAMES)
-    else:
-        columns = unnamed_columns(whole_rows, width, source, label)
-        english, persian = int(columns.english) - 1, int(columns.persian) - 1
-        if whole_rows and whole_rows[0] is first_cells and _begins_with_names(whole_rows, english, persian):
-            names = _distinct(first_cells)
-            columns = Columns(names[english], names[persian], columns.score and names[int(columns.score) - 1])
-
-    # 2. What is read of them.
+    width = _width([row[1] for row in first_rows if not isinstance(row, Pair)])
+    columns, names = _columns_of(first_rows, width, source, label)
     if names is not None:
         del first_rows[0]
         note(f"line 1 has names; the columns {columns.listing()} are read")
     else:
         names = [str(number) for number in range(1, width + 1)]
-        message = f"English is read from column {columns.english}, Persian from column {columns.persian}"
-        if columns == Columns("1", "2", None) and width > 2:
-            message += "; the third column is not read" if width == 3 else f"; columns 3 to {width} are not read"
-        if columns != Columns("1", "2", None) or width > 2:
-            note(message)
+        _note_numbers(columns, width, note)
 
-    # 3. The pairs.
+    # 2. The pairs.
     english_place = names.index(columns.english)
     persian_place = names.index(columns.persian)
     score_place = None if columns.score is None else names.index(columns.score)
@@ -194,6 +177,38 @@ def _width(rows: Sequence[Sequence[str]]) -> int:
     if not counts:
         return 2
     return min(counts, key=lambda width: (-counts[width], width))
+
+
+def _columns_of(
+    first_rows: Sequence[Cells | Pair], width: int, source: SourceConfig, label: str
+) -> tuple[Columns, list[str] | None]:
+    """Return the columns of a table, and the names of all columns if its first row has them; see `pairs_of_cells`."""
+    whole_rows = [row for row in first_rows if not isinstance(row, Pair) and len(row[1]) == width]
+    cells = [row[1] for row in whole_rows]
+    first_row = first_rows[0] if first_rows else None
+    if first_row is not None and not isinstance(first_row, Pair):
+        names = _usual_names(first_row[1], width, source, label)
+        if names is not None:
+            return named_columns(names, source, label, absence=_NO_NAMES), names
+    columns = unnamed_columns(cells, width, source, label)
+
+    # Other names show by the texts below them.
+    english, persian = int(columns.english) - 1, int(columns.persian) - 1
+    if not whole_rows or whole_rows[0] is not first_row or not _begins_with_names(cells, english, persian):
+        return columns, None
+    names = _distinct(cells[0])
+    score = None if columns.score is None else names[int(columns.score) - 1]
+    return Columns(english=names[english], persian=names[persian], score=score), names
+
+
+def _note_numbers(columns: Columns, width: int, note: Callable[[str], None]) -> None:
+    """Call `note` with the columns that are read of a table without names, if they are not its only two."""
+    message = f"English is read from column {columns.english}, Persian from column {columns.persian}"
+    if columns == Columns("1", "2", None):
+        if width == 2:
+            return
+        message += "; the third column is not read" if width == 3 else f"; columns 3 to {width} are not read"
+    note(message)
 
 
 def _usual_names(cells: Sequence[str], width: int, source: SourceConfig, label: str) -> list[str] | None:
