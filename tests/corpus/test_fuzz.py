@@ -52,6 +52,7 @@ REFUSALS: Final = {
     "length": r" has ([\d,]+) lines, .* has ([\d,]+); line N of both sides must be a pair",
     "columns": r"rows do not have the right form",
     "swapped": r"the two sides are swapped",
+    "other script": r"side is no (Persian|English): 0 of its first",
     "blank": r"blank on every line",
     "no line": r"it has no lines",
     "damaged": r"is damaged or truncated \(",
