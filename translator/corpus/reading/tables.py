@@ -27,7 +27,6 @@ _SEPARATOR_LINE: Final = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # tells Exce
 _DELIMITERS: Final = (",", ";", "\t")  # of equally suitable ones the first
 _LINES_FOR_DELIMITER: Final = 100
 _LINES_OF_ROW: Final = 100  # at most; a row with more lacks a quotation mark
-_QUOTED: Final = re.compile('"[^"]*"')
 _UNUSABLE: Final = re.compile("[\0\ud800-\udfff]")  # lone surrogates are no characters
 _LINE_END: Final = re.compile(r"\r*\n[\r\n]*")  # a "\r" elsewhere is a character like others
 
@@ -58,15 +57,33 @@ def cells_of_csv(lines: Iterable[str]) -> Iterator[Cells | Pair]:
     first_lines = list(islice(numbered, _LINES_FOR_DELIMITER))
     separator = _SEPARATOR_LINE.fullmatch(first_lines[0][1]) if first_lines else None
     if separator is None:
-        delimiter = _delimiter_of([line for _, line in first_lines])
+        delimiter = _delimiter_of(first_lines)
     else:
         delimiter = separator[1]
         del first_lines[0]
+    yield from _cells_between(chain(first_lines, numbered), delimiter)
 
+
+def _delimiter_of(lines: Sequence[tuple[int, str]]) -> str:
+    """Return the delimiter that cuts most of the rows in `lines` into the same number of cells, at least two."""
+    best_delimiter = _DELIMITERS[0]
+    most_rows = 0
+    for delimiter in _DELIMITERS:
+        rows = [row for row in _cells_between(lines, delimiter) if not isinstance(row, Pair)]
+        widths = Counter(len(cells) for _, cells in rows if len(cells) > 1)
+        rows_of_width = max(widths.values(), default=0)
+        if rows_of_width > most_rows:
+            best_delimiter = delimiter
+            most_rows = rows_of_width
+    return best_delimiter
+
+
+def _cells_between(lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator[Cells | Pair]:
+    """Yield the cells of the rows in numbered lines; see `cells_of_csv`."""
     row_lines: list[tuple[int, str]] = []  # of the row that is not whole yet
     cells: list[str] | None = None
     is_open = False  # whether a cell in quotation marks goes on after these lines
-    for number, line in chain(first_lines, numbered):
+    for number, line in lines:
         if isinstance(line, Unreadable):
             yield from _bad_lines(row_lines)
             yield _pair_without_row(number, line)
@@ -109,20 +126,6 @@ def _pair_without_row(number: int, line: str) -> Pair:
     if isinstance(line, Unreadable):
         return Pair(number, "", "", str(line))
     return Pair(number, line, "", BAD_ROW if line else None)
-
-
-def _delimiter_of(lines: list[str]) -> str:
-    """Return the delimiter that cuts most of `lines` into the same number of cells, at least two."""
-    texts = [_QUOTED.sub("", line) for line in lines]
-    best_delimiter = _DELIMITERS[0]
-    most_rows = 0
-    for delimiter in _DELIMITERS:
-        counts = Counter(text.count(delimiter) for text in texts if delimiter in text)
-        rows = max(counts.values(), default=0)
-        if rows > most_rows:
-            best_delimiter = delimiter
-            most_rows = rows
-    return best_delimiter
 
 
 def pairs_of_cells(
