@@ -37,7 +37,7 @@ from translator.subword.block_encoding import FlatRows
 BATCHES_AHEAD: Final = 8  # that each process makes for a GPU
 _MOST_WORKERS: Final = 8  # processes that make batches for a GPU
 _PAIRS_AT_ONCE: Final = 4096  # changed and encoded for a plan by one process
-_WORTH_A_PROCESS: Final = 20_000  # pairs of an epoch with changed texts, whose next plan is made ahead
+_WORTH_A_PROCESS: Final = 20_000  # pairs of an epoch, whose next plan is made ahead
 _NICENESS: Final = 5  # lowers the priority of planning during training, without starving it
 
 
@@ -189,8 +189,8 @@ class TrainingBatches:
 
     def _plans(self, first: int) -> Generator[EpochPlan, None, None]:
         """Yield the plan of epoch `first` and of all later ones; each is made ahead, while the one before is read."""
-        # Reading stored lengths takes a second or two for a million pairs, and few changed texts not even that.
-        if not self.text.changes or sum(self.drawn) < _WORTH_A_PROCESS:
+        # A small plan takes less time than the start of a process.
+        if sum(self.drawn) < _WORTH_A_PROCESS:
             yield from map(self.plan, itertools.count(first))
         plan = self.plan(first, self.processes)
         with contextlib.closing(WorkerPool(functools.partial(_planner, self), 1, _NICENESS)) as pool:
