@@ -256,7 +256,7 @@ def sides(pairs: Rows) -> list[bytes]:
 
 
 def prepared(*sources: SourceConfig, folder: Path) -> PreparedCorpus:
-    filters = {"near_duplicates": None, "max_repetition": None}
+    filters = {"near_duplicates": None}
     split = {"validation": 4, "test": 6}
     settings = {"sources": sources, "split": split, "filters": filters, "prepared_directory": str(folder), "workers": 1}
     return prepare_corpus(CorpusConfig.model_validate(settings))

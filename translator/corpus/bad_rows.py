@@ -3,7 +3,6 @@
 from typing import Final
 
 from translator.config import SourceConfig
-from translator.config.corpus_section import BadRows
 from translator.corpus.file_forms import Form
 from translator.corpus.remarks import Remarks
 from translator.errors import CorpusError
@@ -28,25 +27,18 @@ _ROW_FORMS: Final = {
 class BadRowCounter:
     """Counts the rows and units of a corpus that do not have the right form, and refuses too many."""
 
-    def __init__(self, label: str, form: Form, source: SourceConfig, remarks: Remarks, treatment: BadRows) -> None:
+    def __init__(self, label: str, form: Form, source: SourceConfig, remarks: Remarks) -> None:
         self._label = label
         self._requirement = _ROW_FORMS[form]
         if source.min_score is not None:
             self._requirement += f", and a score that is a number in column `{source.min_score.column}`"
         self._remarks = remarks
         self._unit = "row" if form is Form.PARQUET else "line"
-        self._treatment = treatment
         self._bad_rows = 0
         self._first_lines: list[int] = []
 
     def add(self, line: int, rows: int) -> None:
-        """Count a bad row, the last of `rows`; raise CorpusError if the treatment is `error`, or for far too many."""
-        if self._treatment == "error":
-            place = f"{self._unit} {line}"
-            raise CorpusError(
-                f"{self._label}, {place}: {self._requirement}; correct it, or set `corpus.bad_rows: drop`"
-                f"{self._remarks}"
-            )
+        """Count a bad row, the last of `rows`; raise CorpusError for far too many."""
         self._bad_rows += 1
         if len(self._first_lines) < _BAD_ROWS_SHOWN:
             self._first_lines.append(line)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final
 
 from translator.config import SourceConfig
-from translator.config.corpus_section import BadRows
 from translator.corpus.bad_rows import BadRowCounter
 from translator.corpus.csv_rows import rows_of_csv
 from translator.corpus.file_forms import Form
@@ -32,9 +31,7 @@ def _tell_once(message: str) -> None:
     LOGGER.info(message)
 
 
-def read_pairs(
-    source: SourceConfig, bad_rows: BadRows = "drop", note: Callable[[str], None] = _tell_once
-) -> Generator[Pair, None, None]:
+def read_pairs(source: SourceConfig, note: Callable[[str], None] = _tell_once) -> Generator[Pair, None, None]:
     """Yield the pairs of `source` in order, raw, at most `max_pairs` of them; memory stays flat.
 
     The corpora of a folder are read one after the other, in the order of their names. A pair that cannot be used has
@@ -44,7 +41,6 @@ def read_pairs(
 
     Args:
         source: the corpus.
-        bad_rows: `drop` gives rows and units without the right form a defect; `error` refuses the first.
         note: is called with messages on what is not read.
 
     Raises:
@@ -57,7 +53,7 @@ def read_pairs(
     pairs_read = 0
     for files in files_by_corpus(source):
         limit = None if source.max_pairs is None else source.max_pairs - pairs_read
-        for pair in _pairs_of_corpus(files, source, limit, bad_rows, note):
+        for pair in _pairs_of_corpus(files, source, limit, note):
             pairs_read += 1
             yield pair
         if pairs_read == source.max_pairs:
@@ -65,7 +61,7 @@ def read_pairs(
 
 
 def _pairs_of_corpus(
-    files: Sequence[Path], source: SourceConfig, limit: int | None, bad_rows: BadRows, note: Callable[[str], None]
+    files: Sequence[Path], source: SourceConfig, limit: int | None, note: Callable[[str], None]
 ) -> Iterator[Pair]:
     """Yield the pairs of one corpus of `source`, at most `limit`; raises as `read_pairs` does."""
     label = f"corpus source `{source.name}`: {' and '.join(map(str, files))}"
@@ -83,7 +79,7 @@ def _pairs_of_corpus(
         refuse_other_scripts(first_pairs, label, remarks)
 
         # 2. All pairs.
-        counter = BadRowCounter(label, form or Form.TSV, source, remarks, bad_rows)
+        counter = BadRowCounter(label, form or Form.TSV, source, remarks)
         count = 0
         for count, pair in enumerate(itertools.chain(first_pairs, pairs), start=1):
             if pair.defect == BAD_ROW:
