@@ -229,11 +229,8 @@ LIMITS = {
     "no_words": True,
     "max_words": 100,
     "max_length_ratio": 4.0,
-    "min_source_script": 0.5,
     "min_target_script": 0.5,
-    "max_arabic": 0.5,
     "max_untranslated": 0.8,
-    "min_number_agreement": 0.5,
 }
 """Settings under which the pairs of `DROPPED` break their rules, whatever the defaults are."""
 

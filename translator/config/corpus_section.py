@@ -83,16 +83,10 @@ class FilterConfig(Section, effect=Effect.REFUSED):
     """Largest number of words on either side."""
     max_length_ratio: Ratio | None = 4.0
     """Largest ratio of the longer to the shorter side in characters, if the longer has 20 or more."""
-    min_source_script: Share | None = 0.5
-    """Smallest share of Latin letters among the letters of the English side."""
     min_target_script: Share | None = 0.5
     """Smallest share of Arabic-script letters in the Persian; copied words do not count if it has 2+ Persian words."""
-    max_arabic: Share | None = 0.5
-    """Largest share of Arabic on the Persian side, counting words clearly Arabic or clearly Persian; up to 2 pass."""
     max_untranslated: Share | None = 0.8
     """Largest share of a side's words that the other side has unchanged; up to 3 distinct words always pass."""
-    min_number_agreement: Share | None = 0.5
-    """If both sides have digits: of one side's numbers, the other needs at least this share; Persian dates pass."""
     duplicates: bool = True
     """Drop a repeated pair; case, punctuation and ZWNJ are ignored in the comparison."""
     near_duplicates: Share | None = 0.9

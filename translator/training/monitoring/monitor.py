@@ -161,8 +161,9 @@ class Monitor:
             if progress.skipped_in_a_row >= MOST_SKIPPED:
                 raise RunError(
                     f"{MOST_SKIPPED} updates in a row (steps {step - MOST_SKIPPED + 1} to {step}) were skipped because "
-                    "the gradient was not finite. Lower training.learning_rate, raise training.warmup_steps, or set training.precision=float32. The last checkpoint is intact, but "
-                    "these settings need a new folder (run.directory=...)"
+                    "the gradient was not finite. Lower training.learning_rate, raise training.warmup_steps, or "
+                    "set training.precision=float32. The last checkpoint is intact, but these settings need a new "
+                    "folder (run.directory=...)"
                 )
 
     def validated(self, validation: Validation, is_best: bool, validator: Validator) -> None:
