@@ -240,11 +240,13 @@ def layout(request: pytest.FixtureRequest) -> str:
 
 def rows() -> Rows:
     """Return pairs that no rule drops; both sides of each contain a number that no other pair has."""
+    english_places = (" by the river", " near an old bridge", " under tall trees", " behind a hill")
+    persian_places = (" کنار رود", " نزدیک پلی کهنه", " زیر درختان بلند", " پشت تپه")
     pairs = []
     for number in range(1, COUNT + 1):
         length = number * 7 % 5
-        source = f"House {number} stands{' by the river' * length}."
-        target = f"خانهٔ {number}{' کنار رود' * length} است."
+        source = f"House {number} stands{''.join(english_places[:length])}."
+        target = f"خانهٔ {number}{''.join(persian_places[:length])} است."
         pairs.append((source, target))
     return pairs
 
@@ -257,7 +259,7 @@ def sides(pairs: Rows) -> list[bytes]:
 
 
 def prepared(*sources: SourceConfig, folder: Path) -> PreparedCorpus:
-    filters = {"near_duplicates": None, "max_repetition": None}
+    filters = {"near_duplicates": None}
     split = {"validation": 4, "test": 6}
     settings = {"sources": sources, "split": split, "filters": filters, "prepared_directory": str(folder), "workers": 1}
     return prepare_corpus(CorpusConfig.model_validate(settings))

@@ -316,12 +316,6 @@ def test_a_table_of_another_kind_is_refused_before_its_end(tmp_path: Path) -> No
     assert "x: 1,001 of 1,001 rows do not have" in complaint(source)
 
 
-def test_a_bad_row_is_refused_on_request(tmp_path: Path) -> None:
-    source = one_file(tmp_path / "x", TABLE + b"no tab\n")
-    with pytest.raises(CorpusError, match=r"x, line 4: a row needs English, a tab and Persian.*corpus.bad_rows: drop"):
-        list(read_pairs(source, "error"))
-
-
 def test_a_zip_of_one_table_or_memory_is_read(tmp_path: Path) -> None:
     archive = zip_bytes({"a/b.tsv": TABLE, "README": b"x"})
     assert list(read_pairs(one_file(tmp_path / "x", archive))) == PAIRS

@@ -175,19 +175,12 @@ def test_near_duplicates_are_found_even_if_both_resemble_a_test_set() -> None:
     assert [names(source_fates) for source_fates in fates] == [["near_held_out"], ["near_duplicate"]]
 
 
-REPEATING: Pairs = [(1, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 4), (1, 5)]
-
-
-def test_pairs_repeating_a_side_beyond_the_cap_are_dropped() -> None:
-    settings = config([A_TRAIN], FilterConfig(max_same_source=2, max_same_target=1))
-    fates = selected([REPEATING], settings)
-    expected = "train train same_source train same_target same_target same_source"
-    assert names(fates[0]) == expected.split()
-
-
-def test_without_a_cap_a_side_may_repeat() -> None:
-    fates = selected([REPEATING], config([A_TRAIN]))
-    assert names(fates[0]) == ["train"] * 7
+def test_pairs_with_a_side_that_ten_pairs_have_are_dropped() -> None:
+    english: Pairs = [(1, number) for number in range(100, 112)]
+    persian: Pairs = [(number, 1) for number in range(200, 212)]
+    fates = selected([english + persian + [(1, 300), (2, 300)]], config([A_TRAIN]))
+    expected = ["train"] * 10 + ["same_source"] * 2 + ["train"] * 10 + ["same_target"] * 2 + ["same_source", "train"]
+    assert names(fates[0]) == expected
 
 
 def test_pairs_that_share_a_side_with_held_out_ones_are_dropped() -> None:

@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.config.training_section import AugmentationConfig
-from translator.data.augmentation import Augmentation, SidePair, title_case, with_typos, without_final_punctuation
+from translator.data.augmentation import Augmentation, SidePair, with_typos, without_final_punctuation
 from translator.data.mixture import Drawn
 from translator.subword.placeholders import PLACEHOLDERS
 
 PAIR = SidePair('He said: "In 1984 I sold 25 books to Sara."', "او گفت: «در ۱۹۸۴ من ۲۵ کتاب به Sara فروختم.»")
 PAIR_WITHOUT_NAMES = SidePair("The door is open.", "در باز است.")
 PAIR_WITH_PLACEHOLDER = SidePair(f"See {PLACEHOLDERS[0]}", f"{PLACEHOLDERS[0]} را ببین")
-TO_ASCII = str.maketrans("۰۱۲۳۴۵۶۷۸۹", "0123456789")
 TEXTS = st.text(st.sampled_from("abAB .?!12۱۲کت\u200c»\"'"), min_size=1, max_size=40)
 HALF_OF_ALL: dict[str, Any] = dict.fromkeys(AugmentationConfig.model_fields, 0.5)
 
@@ -55,11 +54,6 @@ def test_an_augmentation_rate_is_the_share_of_pairs_changed(kind: str) -> None:
     changed_pairs = sum(pair != PAIR for pair in results(count=400, **rates))
     fewest = 40 if kind == "typos" else 60  # a text may get no typo, since only a share of its words does
     assert fewest <= changed_pairs <= 140
-
-
-def test_the_case_of_the_source_becomes_upper_title_or_lower() -> None:
-    sources = {PAIR.source.upper(), title_case(PAIR.source), PAIR.source.lower()}
-    assert set(results(case=1.0)) == {SidePair(source, PAIR.target) for source in sources}
 
 
 # --- typos ---
@@ -110,40 +104,6 @@ def test_a_source_without_text_before_final_punctuation_stays(pair: SidePair) ->
 @pytest.mark.parametrize(("text", "expected"), [("Is it 3.5?!", "Is it 3.5"), ("او رفت …", "او رفت")])
 def test_all_marks_of_final_punctuation_are_removed(text: str, expected: str) -> None:
     assert without_final_punctuation(text) == expected
-
-
-# --- numbers ---
-
-
-def test_replaced_numbers_vary() -> None:
-    assert len(set(results(numbers=1.0))) == 60
-
-
-def test_replaced_numbers_agree_on_both_sides() -> None:
-    for source, target in results(numbers=1.0):
-        target_numbers = re.findall(r"\d+", target)
-        assert re.findall(r"\d+", source) == [number.translate(TO_ASCII) for number in target_numbers]
-
-
-def test_replaced_numbers_keep_their_length() -> None:
-    for source, _ in results(numbers=1.0):
-        assert [len(number) for number in re.findall(r"\d+", source)] == [4, 2]
-
-
-def test_replaced_numbers_keep_the_digits_of_their_side() -> None:
-    for source, target in results(numbers=1.0):
-        assert source.isascii()
-        assert not re.search("[0-9]", target)
-
-
-@pytest.mark.parametrize("text", ["on the 22nd at 10:30", "COVID-19 costs 3.5 or 1,200", "the 1990s"])
-def test_digits_inside_longer_expressions_stay(text: str) -> None:
-    assert results(SidePair(text, text), 5, numbers=1.0) == [(text, text)] * 5
-
-
-@pytest.mark.parametrize("pair", [("2 and 2", "۲ و ۲"), ("1 man", "۱ مرد"), ("1999", "۱۳۷۸")])
-def test_repeated_or_small_or_unequal_numbers_stay(pair: tuple[str, str]) -> None:
-    assert results(SidePair(*pair), 5, numbers=1.0) == [pair] * 5
 
 
 # --- placeholders ---

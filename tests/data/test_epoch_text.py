@@ -150,7 +150,7 @@ def unsampled(sampled_text: EpochText) -> EpochText:
 
 @pytest.fixture
 def augmented(unsampled: EpochText) -> EpochText:
-    augmentation = AugmentationConfig(typos=0.5, final_punctuation=0.5, numbers=0.5)
+    augmentation = AugmentationConfig(typos=0.5, final_punctuation=0.5)
     return dataclasses.replace(unsampled, augmentation=augmentation)
 
 

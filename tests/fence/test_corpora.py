@@ -176,7 +176,6 @@ run: {{directory: "{folder}/run", device: cpu, threads: 1}}
 corpus:
   prepared_directory: "{folder}/prepared"
   split: {{validation: 0, test: 0}}
-  filters: {{max_markup: null}}
   sources:
 {sources}
 subword: {{model_type: bpe, vocabulary_size: 130}}

@@ -113,7 +113,7 @@ def test_training_text_is_limited_in_size_and_drawn_from_all_sources(
             SourceConfig(name="b", path=str(second_path), use="train"),
         ),
         prepared_directory=str(tmp_path / "p"),
-        filters=FilterConfig(min_source_script=None, min_target_script=None),
+        filters=FilterConfig(min_target_script=None),
     )
     corpus = prepare_corpus(config)
 

@@ -13,7 +13,7 @@ corpus:
   sources: [{{name: toy, path: "{folder}/toy.tsv"}}]
   prepared_directory: "{folder}/prepared"
   split: {{validation: 10, test: 10}}
-  filters: {{max_length_ratio: null, max_word_ratio: null, max_repetition: null}}
+  filters: {{max_length_ratio: null}}
 subword: {{vocabulary_size: 60, model_type: char, byte_fallback: false}}
 model: {{d_model: 16, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: 32, max_positions: 64,
   attention_dropout: 0.1, feed_forward_dropout: 0.1}}

@@ -189,7 +189,7 @@ class Poisoned:
 @pytest.fixture(scope="module")
 def poisoned(tmp_path_factory: pytest.TempPathFactory) -> Poisoned:
     folder = tmp_path_factory.mktemp("poisoned")
-    config = tiny_config(folder, "training.max_skipped_updates=2")
+    config = tiny_config(folder)
     poisoned = Poisoned(folder / "run")
 
     def update(learner: Learner, share: StepBatches, number: int, *others: Any, **settings: Any) -> StepResult:
@@ -205,6 +205,7 @@ def poisoned(tmp_path_factory: pytest.TempPathFactory) -> Poisoned:
 
     with pytest.MonkeyPatch.context() as patch:
         draw_nothing(patch)
+        patch.setattr("translator.training.monitoring.monitor.MOST_SKIPPED", 2)
         patch.setattr(Learner, "update", update)
         with pytest.raises(RunError) as raised:
             run(config)
@@ -229,7 +230,8 @@ def test_a_checkpoint_counts_the_skipped_updates(poisoned: Poisoned) -> None:
 
 def test_an_overflow_in_fp16_is_skipped_and_counted(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translator.speed.loss_scale.FIRST_FACTOR", 2.0**56)
-    outcome = run(tiny("training.precision=fp16", "training.max_skipped_updates=50", "training.max_steps=60"))
+    monkeypatch.setattr("translator.training.monitoring.monitor.MOST_SKIPPED", 50)
+    outcome = run(tiny("training.precision=fp16", "training.max_steps=60"))
     assert 10 < outcome.progress.skipped < 50
     assert outcome.progress.last_validation["loss"] < 5
 

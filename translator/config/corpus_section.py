@@ -31,7 +31,6 @@ ENGLISH: Final = Language("en", "English", "ltr", "LATIN", "The children are at 
 PERSIAN: Final = Language("fa", "Persian", "rtl", "ARABIC", "بچه‌ها در مدرسه هستند.")
 Languages = tuple[Language, Language]
 """The source language and the target language."""
-BadRows = Literal["drop", "error"]
 Ratio = Annotated[float, Field(gt=1.0, le=1_000_000)]
 
 
@@ -78,40 +77,20 @@ class FilterConfig(Section, effect=Effect.REFUSED):
     Test sets, and sources with `use: validation` or `use: test`, are not filtered.
     """
 
-    replacement_character: bool = True
-    """Drop a pair that contains U+FFFD, the replacement for a character that could not be decoded."""
     no_words: bool = True
     """Drop a pair with a side without letters, such as `12:30` or `* * *`; translation copies such text."""
     max_words: PositiveInt | None = 100
     """Largest number of words on either side."""
-    max_characters: PositiveInt | None = 1000
-    """Largest number of characters on either side."""
     max_length_ratio: Ratio | None = 4.0
     """Largest ratio of the longer to the shorter side in characters, if the longer has 20 or more."""
-    max_word_ratio: Ratio | None = 4.0
-    """Largest ratio of the longer to the shorter side in words, if the longer has 12 or more."""
-    min_source_script: Share | None = 0.5
-    """Smallest share of Latin letters among the letters of the English side."""
     min_target_script: Share | None = 0.5
     """Smallest share of Arabic-script letters in the Persian; copied words do not count if it has 2+ Persian words."""
-    max_arabic: Share | None = 0.5
-    """Largest share of Arabic on the Persian side, counting words clearly Arabic or clearly Persian; up to 2 pass."""
     max_untranslated: Share | None = 0.8
     """Largest share of a side's words that the other side has unchanged; up to 3 distinct words always pass."""
-    min_number_agreement: Share | None = 0.5
-    """If both sides have digits: of one side's numbers, the other needs at least this share; Persian dates pass."""
-    max_markup: Share | None = 0.5
-    """Largest share of a side's characters that belong to web addresses, tags, entities, LaTeX or code."""
-    max_repetition: Share | None = 0.5
-    """Largest share of words in runs of 8 or more that repeat one phrase; half this if only one side repeats."""
     duplicates: bool = True
     """Drop a repeated pair; case, punctuation and ZWNJ are ignored in the comparison."""
     near_duplicates: Share | None = 0.9
     """Drop the later of pairs this similar (Jaccard, 60+ character 5-grams); those below 0.8 are often missed."""
-    max_same_source: PositiveInt | None = 10
-    """Largest number of pairs with the same English side, compared as by `duplicates`; later ones are dropped."""
-    max_same_target: PositiveInt | None = 10
-    """Largest number of pairs with the same Persian side, compared likewise; later ones are dropped."""
 
 
 ColumnNumber = Annotated[int, Field(ge=1, le=10_000)]
@@ -216,8 +195,6 @@ class CorpusConfig(Section, effect=Effect.REFUSED):
     """The parallel corpora."""
     direction: Literal["en-fa", "fa-en"] = "en-fa"
     """Translation direction; corpora list English first in both. `fa-en`: no noise added to English."""
-    bad_rows: BadRows = "drop"
-    """A row without the form of its table, or a TMX unit that is not XML: `drop` and count up to 1%, or `error`."""
     normalization: NormalizationConfig = NormalizationConfig()
     filters: FilterConfig = FilterConfig()
     split: SplitConfig = SplitConfig()

@@ -218,20 +218,14 @@ class Config(Section):
         """Placeholders are learned from copied words, and copied words are placeholders."""
         return (self.subword.placeholders > 0) == (self.training.augmentation.copies > 0)
 
-    @rule("`training.augmentation.case` needs `subword.case: keep`")
-    def _changed_case_is_visible(self) -> bool:
-        """A model that folds case does not see a change of it."""
-        return self.training.augmentation.case == 0 or not self.subword.folds_case
-
     @rule(
         "`corpus.direction: fa-en` cannot be combined with changes to English: "
-        "`training.augmentation.typos`, `training.augmentation.final_punctuation`, "
-        "`training.augmentation.case` and `evaluation.robustness`"
+        "`training.augmentation.typos`, `training.augmentation.final_punctuation` and `evaluation.robustness`"
     )
     def _english_is_changed_only_as_source(self) -> bool:
         """Noise in the input is fine; noise in the reference would be learned."""
         augmentation = self.training.augmentation
-        changes = (augmentation.typos, augmentation.final_punctuation, augmentation.case, self.evaluation.robustness)
+        changes = (augmentation.typos, augmentation.final_punctuation, self.evaluation.robustness)
         return self.corpus.direction == "en-fa" or not any(changes)
 
     @rule("`batching.max_length` must not exceed `model.max_positions`")

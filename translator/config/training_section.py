@@ -18,10 +18,6 @@ class AugmentationConfig(Section, effect=Effect.RESULT):
     """Share of pairs whose English gets typos, in a fifth of the words of four or more letters."""
     final_punctuation: Share = 0.0
     """Share of pairs whose English loses its final punctuation, so that the model learns to add it."""
-    case: Share = 0.0
-    """Share of pairs whose English changes to upper, title or lower case; needs `subword.case: keep`."""
-    numbers: Share = 0.0
-    """Share of pairs whose numbers become random ones, if on both sides and not replaced by `subword.placeholders`."""
     copies: Share = 0.0
     """Share of pairs where `subword.placeholders` replace 1-2 Latin words of both sides, or are added if none."""
 
@@ -71,8 +67,6 @@ class TrainingConfig(Section, effect=Effect.RESULT):
     # --- stability ---
     gradient_clip: Annotated[float, Field(gt=0, le=1_000_000_000)] | None = 1.0
     """Clip the L2 norm of the gradient of all weights to this value; `null`: no clipping."""
-    max_skipped_updates: Annotated[PositiveInt, Effect.FREE] = 10
-    """Stop after this many consecutive updates skipped for a gradient that is not finite (`fp16` overflow counts)."""
     ema_decay: Annotated[float, Field(gt=0, lt=1)] | None = None
     """Decay of an exponential moving average of the weights for validation and export, such as 0.999; `null`: off."""
     # --- speed: arithmetic and compiling ---

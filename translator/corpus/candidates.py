@@ -72,7 +72,7 @@ def collect_candidates(
     # A generator, so that a source is read only as fast as the workers clean it.
     def chunks() -> Iterator[Chunk]:
         for number, source in enumerate(sources):
-            with contextlib.closing(read_pairs(source, config.bad_rows, notes[number].append)) as pairs:
+            with contextlib.closing(read_pairs(source, notes[number].append)) as pairs:
                 shown = progress_bar(pairs, description=f"cleaning {source.name}", total=source.max_pairs, unit="pairs")
                 yield from chunks_of(shown, number, is_filtered[number])
 

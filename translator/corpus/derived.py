@@ -26,8 +26,8 @@ from translator.run.files import storage_errors, write_text
 from translator.run.logging import LOGGER
 
 _NUMBERS_SHOWN: Final = 10  # of lines that are not UTF-8
-_STRICT_LENGTHS: Final = {"max_length_ratio": 2.0, "max_word_ratio": 2.5}
-"""Stricter limits for back-translations, which are too short or too long more often than human translations."""
+_STRICT_LENGTHS: Final = {"max_length_ratio": 2.0}
+"""A stricter limit for back-translations, which are too short or too long more often than human translations."""
 
 
 def corpus_of_run(config: Config, rules: NormalizerRules | None = None) -> PreparedCorpus:

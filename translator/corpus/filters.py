@@ -1,4 +1,4 @@
-"""Filter rules that look at a single pair. A new rule needs a line in `PAIR_RULES` and a key in `FilterConfig`."""
+"""Filter rules that look at a single pair. A new rule needs a line in `PAIR_RULES`."""
 
 import itertools
 import re
@@ -181,29 +181,32 @@ class PairRule(NamedTuple):
     """A rule that drops a pair."""
 
     name: str  # in reports
-    key: str | None  # in `FilterConfig`; None: always on
+    limit: str | float  # or the key of `FilterConfig` that holds it
     check: Check
     meaning: str  # for people
 
 
 EMPTY: Final = "empty"
+ALWAYS: Final = True  # the limit of a rule that has none
 PAIR_RULES: Final = (
-    PairRule(EMPTY, None, _has_empty_side, "One side has no text."),
-    PairRule("replacement_character", "replacement_character", _has_lost_character, "A character was lost (U+FFFD)."),
+    PairRule(EMPTY, ALWAYS, _has_empty_side, "One side has no text."),
+    PairRule("replacement_character", ALWAYS, _has_lost_character, "A character was lost (U+FFFD)."),
     PairRule("no_words", "no_words", _has_side_without_words, "One side has no letter: a number, a time or signs."),
     PairRule("too_many_words", "max_words", _has_too_many_words, "One side has too many words."),
-    PairRule("too_many_characters", "max_characters", _has_too_many_characters, "One side is too long."),
+    PairRule("too_many_characters", 1000, _has_too_many_characters, "One side is too long."),  # in characters
     PairRule("length_ratio", "max_length_ratio", _differs_in_characters, "One side is far longer."),
-    PairRule("word_ratio", "max_word_ratio", _differs_in_words, "One side has far more words."),
-    PairRule("source_script", "min_source_script", _is_not_latin, "The English side is not Latin."),
+    PairRule("word_ratio", 4.0, _differs_in_words, "One side has far more words."),  # times as many
+    PairRule("source_script", 0.5, _is_not_latin, "The English side is not Latin."),  # share of Latin letters
     PairRule("target_script", "min_target_script", _is_not_persian, "The Persian side is not in Arabic script."),
-    PairRule("arabic", "max_arabic", _is_arabic, "The words of the Persian side are Arabic, not Persian."),
+    # The share of Arabic among the words that are clearly Arabic or clearly Persian.
+    PairRule("arabic", 0.5, _is_arabic, "The words of the Persian side are Arabic, not Persian."),
     PairRule("untranslated", "max_untranslated", _is_untranslated, "One side was copied to the other, not translated."),
-    PairRule(
-        "numbers", "min_number_agreement", _has_other_numbers, "Both sides have numbers in digits, but different ones."
-    ),
-    PairRule("markup", "max_markup", _is_markup, "One side is mostly markup or code."),
-    PairRule("repetition", "max_repetition", _is_repetition, "One side repeats the same words over and over."),
+    # The share of the numbers of a side that the other side has too.
+    PairRule("numbers", 0.5, _has_other_numbers, "Both sides have numbers in digits, but different ones."),
+    # The share of characters in web addresses, tags, entities, LaTeX or code.
+    PairRule("markup", 0.5, _is_markup, "One side is mostly markup or code."),
+    # The share of words in runs of 8 or more that repeat one phrase.
+    PairRule("repetition", 0.5, _is_repetition, "One side repeats the same words over and over."),
 )
 """The rules in their order."""
 FILTER_MEANINGS: Final[Mapping[str, str]] = {
@@ -218,15 +221,15 @@ FILTER_MEANINGS: Final[Mapping[str, str]] = {
 
 
 class PairFilter:
-    """The rules of `PAIR_RULES` that a configuration switches on."""
+    """The rules of `PAIR_RULES` that a configuration leaves on."""
 
     def __init__(self, config: FilterConfig) -> None:
-        """Select the rules whose setting is neither null nor false; 0 is a valid limit."""
+        """Select the rules whose limit is neither null nor false; 0 is a valid limit."""
         self._checks: list[tuple[str, Check, float]] = []
         for rule in PAIR_RULES:
-            setting = True if rule.key is None else getattr(config, rule.key)
-            if setting is not None and setting is not False:
-                self._checks.append((rule.name, rule.check, setting))
+            limit = getattr(config, rule.limit) if isinstance(rule.limit, str) else rule.limit
+            if limit is not None and limit is not False:
+                self._checks.append((rule.name, rule.check, limit))
 
     def broken_rule(self, source: str, target: str) -> str | None:
         """Return the name of the first rule that a pair of normalized texts breaks, or None."""

@@ -34,7 +34,7 @@ def corpus_fingerprint(
     made_from = {
         "sources": descriptions[: len(config.sources)],
         "test_sets": descriptions[len(config.sources) :],
-        **config.model_dump(mode="json", include={"normalization", "filters", "split", "bad_rows"}),
+        **config.model_dump(mode="json", include={"normalization", "filters", "split"}),
         "normalizer": rules.sha256,
         "versions": [PREPARE_VERSION, ftfy.__version__, unicodedata.unidata_version],
     }

@@ -14,12 +14,13 @@ from translator.errors import CorpusError
 Split = Literal["train", "validation", "test"]
 SPLITS: Final[tuple[Split, ...]] = ("train", "validation", "test")
 TRAIN, VALIDATION, TEST = range(3)
+_MOST_OF_A_SIDE: Final = 10  # training pairs that may share an English side, or a Persian one
 _SEED: Final = 1  # of what is held out; not `run.seed`, so that runs share one test set
 SELECTION_MEANINGS: Final[Mapping[str, str]] = {
     "duplicate": "The same pair was seen before.",
     "near_duplicate": "A nearly identical pair was seen before.",
-    "same_source": "The English side already occurs in `max_same_source` pairs.",
-    "same_target": "The Persian side already occurs in `max_same_target` pairs.",
+    "same_source": "The English side already occurs in 10 pairs.",
+    "same_target": "The Persian side already occurs in 10 pairs.",
     "source_held_out": "The English side is in a test set or in validation.",
     "target_held_out": "The Persian side is in a test set or in validation.",
     "near_held_out": "The pair is a near-duplicate of a pair of a named test set.",
@@ -56,7 +57,7 @@ def select_pairs(config: CorpusConfig, keys: Sequence[Keys], near_duplicates: Fi
     """Return the fate of each pair of each source.
 
     1. The sources with `use: auto` or `train`, taken together, lose their duplicates, their near-duplicates and the
-       pairs beyond the caps.
+       pairs with a side that ten earlier ones have.
     2. Each source is split.
     3. A training pair that shares its source or target with a validation or test pair or with an extra test set is
        dropped; so is a validation pair that shares one with a test pair.
@@ -151,13 +152,11 @@ def _drop_repetitions(
         originals = near_duplicates(np.concatenate([test_sets, numbers]), filters.near_duplicates)
         is_near_test_set = is_cleaned & (originals >= 0) & ~is_cleaned[originals]
 
-    # 3. Pairs beyond the caps of their sides.
-    caps = (("same_source", filters.max_same_source), ("same_target", filters.max_same_target))
-    for side, (rule, cap) in enumerate(caps):
-        if cap is not None:
-            numbers = np.flatnonzero(is_cleaned & (fates >= 0))
-            is_beyond = beyond_cap(keys[numbers, side], cap)
-            fates[numbers[is_beyond]] = fate_of(rule)
+    # 3. Pairs whose side occurs too often.
+    for side, rule in enumerate(("same_source", "same_target")):
+        numbers = np.flatnonzero(is_cleaned & (fates >= 0))
+        is_beyond = beyond_cap(keys[numbers, side], _MOST_OF_A_SIDE)
+        fates[numbers[is_beyond]] = fate_of(rule)
     return _Repetitions(fates=fates, is_near_test_set=is_near_test_set)
 
 

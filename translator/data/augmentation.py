@@ -19,14 +19,8 @@ from translator.subword.spelling import NEIGHBOURING_KEYS
 SHARE_OF_TYPOS: Final = 0.2  # in a text that gets typos, the share of its longer words that are mistyped
 
 _LONGER_WORD: Final = re.compile("[A-Za-z]{4,}")
-_WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _FINAL_PUNCTUATION: Final = re.compile(r"\s*[.!?…؟۔]+(?=[\"'»”)\]]*$)")
-_NUMBER: Final = re.compile(r"(?<![\w:/.,٫٬-])[0-9۰-۹]+(?![\w:/-]|[.,٫٬][0-9۰-۹])")  # not 22nd, 10:30 or 3.5
 _LATIN_WORD: Final = re.compile(r"(?<![\w.@/-])[A-Za-z][A-Za-z0-9]+(?![\w@/-])")  # likely to be copied
-
-_MOST_DIGITS: Final = 15  # of a number that may become a random one
-_TO_ASCII: Final = str.maketrans("۰۱۲۳۴۵۶۷۸۹", "0123456789")
-_TO_PERSIAN: Final = str.maketrans("0123456789", "۰۱۲۳۴۵۶۷۸۹")
 
 
 class SidePair(NamedTuple):
@@ -47,10 +41,8 @@ class Augmentation:
         self._placeholders = list(placeholders)
         # A change sees the results of the changes before it, so their order decides the text.
         changes: list[tuple[float, Change]] = [
-            (rates.numbers, _with_random_numbers),
             (rates.copies, self._with_placeholders),
             (rates.final_punctuation, _without_final_punctuation),
-            (rates.case, _in_another_case),
             (rates.typos, _with_source_typos),
         ]
         self._changes = [(rate, change) for rate, change in changes if rate > 0]
@@ -152,42 +144,7 @@ def _insert_before_final_punctuation(text: str, added_text: str) -> str:
     return f"{text[:place]} {added_text}{text[place:]}"
 
 
-# --- numbers ---
-
-
-def _with_random_numbers(pair: SidePair, random: Random) -> SidePair:
-    """Replace each number that occurs once on each side with a random one that has as many digits.
-
-    0 and 1 stay, because the words beside them agree with them.
-    """
-    # 1. Draw a number for each that both sides share; Persian and ASCII digits count as equal.
-    source_numbers = [number.translate(_TO_ASCII) for number in _NUMBER.findall(pair.source)]
-    target_numbers = [number.translate(_TO_ASCII) for number in _NUMBER.findall(pair.target)]
-    random_numbers: dict[str, str] = {}
-    for number in _once_on_each_side(source_numbers, target_numbers):
-        if number not in ("0", "1") and len(number) <= _MOST_DIGITS:
-            random_numbers[number] = _random_number(len(number), random)
-
-    # 2. Write it on each side, in the digits of that side.
-    def replacement(match: re.Match[str]) -> str:
-        number = match[0]
-        random_number = random_numbers.get(number.translate(_TO_ASCII))
-        if random_number is None:
-            return number
-        if number.isascii():
-            return random_number
-        return random_number.translate(_TO_PERSIAN)
-
-    return _on_both_sides(pair, lambda text: _NUMBER.sub(replacement, text))
-
-
-def _random_number(digits: int, random: Random) -> str:
-    """Return a random number of `digits` digits, at least 2."""
-    smallest = max(2, 10 ** (digits - 1))
-    return str(random.randrange(smallest, 10**digits))
-
-
-# --- punctuation and case ---
+# --- punctuation ---
 
 
 def without_final_punctuation(text: str) -> str:
@@ -199,16 +156,6 @@ def _without_final_punctuation(pair: SidePair, random: Random) -> SidePair:
     # A source of only punctuation stays as it is: no side may become empty.
     source = without_final_punctuation(pair.source) or pair.source
     return pair._replace(source=source)
-
-
-def title_case(text: str) -> str:
-    """Return `text` in title case: each word capitalized, all other letters in lower case."""
-    return _WORD.sub(lambda match: match[0].capitalize(), text)
-
-
-def _in_another_case(pair: SidePair, random: Random) -> SidePair:
-    change_case = random.choice((str.upper, title_case, str.lower))
-    return pair._replace(source=change_case(pair.source))
 
 
 # --- typos ---

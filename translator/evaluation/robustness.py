@@ -11,6 +11,7 @@ from translator.evaluation.significance import paired_test
 from translator.evaluation.text_variants import RAW
 from translator.inference.translator import Translator
 
+_WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _QUOTE: Final = re.compile(r'"([^"]*)"')
 WAYS: Final = ("capitals", "title-case", "lower-case", "no-final-punctuation", "typos", "quotes-and-spaces")
 """Kinds of noise; the name follows the name of a test set."""
@@ -19,13 +20,13 @@ WAYS: Final = ("capitals", "title-case", "lower-case", "no-final-punctuation", "
 def with_noise(text: str, way: str, random: Random) -> str:
     """Return `text` with one of the kinds of noise."""
     # The package `data` imports torch, which is slow, and of no use for a message on a mistyped path.
-    from translator.data.augmentation import SHARE_OF_TYPOS, title_case, with_typos, without_final_punctuation
+    from translator.data.augmentation import SHARE_OF_TYPOS, with_typos, without_final_punctuation
 
     match way:
         case "capitals":
             return text.upper()
         case "title-case":
-            return title_case(text)
+            return _WORD.sub(lambda match: match[0].capitalize(), text)
         case "lower-case":
             return text.lower()
         case "no-final-punctuation":

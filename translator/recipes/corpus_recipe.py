@@ -169,7 +169,7 @@ def plan_settings(
 
 def leave_english_alone() -> list[Choice]:
     """Return the choices for a run that reads Persian: augmentation that changes English input is off."""
-    kinds = ("typos", "final_punctuation", "case")
+    kinds = ("typos", "final_punctuation")
     return [Choice(f"training.augmentation.{kind}", 0.0, "changes English input only") for kind in kinds]
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final
 
 from translator.config import SourceConfig
-from translator.config.corpus_section import BadRows
 from translator.corpus.reading.forms import Form, TextFile, form_of, texts_by_key, unread_form
 from translator.corpus.reading.languages import refuse_other_scripts, refuse_swapped
 from translator.corpus.reading.lines import BAD_ROW, Pair, pairs_of_sides
@@ -43,9 +42,7 @@ def _tell_once(message: str) -> None:
     LOGGER.info(message)
 
 
-def read_pairs(
-    source: SourceConfig, bad_rows: BadRows = "drop", note: Callable[[str], None] = _tell_once
-) -> Generator[Pair, None, None]:
+def read_pairs(source: SourceConfig, note: Callable[[str], None] = _tell_once) -> Generator[Pair, None, None]:
     """Yield the pairs of `source` in order, raw, at most `max_pairs` of them; memory stays flat.
 
     The corpora of a folder are read one after the other, in the order of their names. A pair that cannot be used has
@@ -55,7 +52,6 @@ def read_pairs(
 
     Args:
         source: the corpus.
-        bad_rows: `drop` gives rows and units without the right form a defect; `error` refuses the first.
         note: is called with messages on what is not read.
 
     Raises:
@@ -68,7 +64,7 @@ def read_pairs(
     pairs_read = 0
     for files in files_by_corpus(source):
         limit = None if source.max_pairs is None else source.max_pairs - pairs_read
-        for pair in _pairs_of_corpus(files, source, limit, bad_rows, note):
+        for pair in _pairs_of_corpus(files, source, limit, note):
             pairs_read += 1
             yield pair
         if pairs_read == source.max_pairs:
@@ -76,7 +72,7 @@ def read_pairs(
 
 
 def _pairs_of_corpus(
-    files: Sequence[Path], source: SourceConfig, limit: int | None, bad_rows: BadRows, note: Callable[[str], None]
+    files: Sequence[Path], source: SourceConfig, limit: int | None, note: Callable[[str], None]
 ) -> Iterator[Pair]:
     """Yield the pairs of one corpus of `source`, at most `limit`; raises as `read_pairs` does."""
     label = f"corpus source `{source.name}`: {' and '.join(map(str, files))}"
@@ -110,9 +106,6 @@ def _pairs_of_corpus(
     first_bad_lines: list[int] = []
     for count, pair in enumerate(itertools.chain(first_pairs, pairs), start=1):
         if pair.defect == BAD_ROW:
-            if bad_rows == "error":
-                advice = f"correct it, or set `corpus.bad_rows: drop`{''.join(remarks)}"
-                raise CorpusError(f"{label}, {unit} {pair.line}: {requirement}; {advice}")
             bad_count += 1
             if len(first_bad_lines) < _BAD_ROWS_SHOWN:
                 first_bad_lines.append(pair.line)

@@ -27,6 +27,7 @@ from translator.training.validation import Validation, Validator
 
 _MAX_TEXT: Final = 75  # characters of a sentence on the console
 _MIB: Final = 2**20
+MOST_SKIPPED: Final = 10  # consecutive updates, in fp16 also of the search for a loss scale; more end the run
 
 
 class Monitor:
@@ -145,7 +146,6 @@ class Monitor:
     def _count_skipped(self, finite: Sequence[bool]) -> None:
         """Count the updates that were skipped; raise RunError on all ranks if there are too many in a row."""
         progress = self._progress
-        limit = self._settings.max_skipped_updates
         first_step = progress.step - len(finite) + 1
         for step, is_finite in enumerate(finite, first_step):
             if is_finite:
@@ -156,14 +156,14 @@ class Monitor:
             if progress.skipped_in_a_row == 1:
                 LOGGER.warning(
                     f"step {step}: the gradient is not finite, so this update is skipped ({progress.skipped} in "
-                    f"all; training.max_skipped_updates={limit} in a row stop the run)"
+                    f"all; {MOST_SKIPPED} in a row stop the run)"
                 )
-            if progress.skipped_in_a_row >= limit:
+            if progress.skipped_in_a_row >= MOST_SKIPPED:
                 raise RunError(
-                    f"{limit} updates in a row (steps {step - limit + 1} to {step}) were skipped because the "
-                    "gradient was not finite (training.max_skipped_updates). Lower training.learning_rate, raise "
-                    "training.warmup_steps, or set training.precision=float32. The last checkpoint is intact, but "
-                    "these settings need a new folder (run.directory=...)"
+                    f"{MOST_SKIPPED} updates in a row (steps {step - MOST_SKIPPED + 1} to {step}) were skipped because "
+                    "the gradient was not finite. Lower training.learning_rate, raise training.warmup_steps, or "
+                    "set training.precision=float32. The last checkpoint is intact, but these settings need a new "
+                    "folder (run.directory=...)"
                 )
 
     def validated(self, validation: Validation, is_best: bool, validator: Validator) -> None:
