@@ -74,7 +74,7 @@ class SystemComparison:
             "systems": list(self.sets),
             "tests": [asdict(test) for test in self.tests],
             "by_sentence": [asdict(sentences) for sentences in self.by_sentence],
-            "mistakes": {name: scored.mistakes.to_json() for name, scored in self.sets.items()},
+            "mistakes": {name: scored.mistake_counts for name, scored in self.sets.items()},
         }
 
 

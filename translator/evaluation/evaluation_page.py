@@ -132,8 +132,9 @@ def _sentences(test_number: int, systems: Mapping[str, ScoredSet]) -> list[dict[
         for (name, scored), chrf in zip(systems.items(), chrf_of_systems, strict=True):
             marked = mark_differences(scored.hypotheses[place], references, "ins")
             translations.append({"name": name, "text": marked, "chrf": chrf[place]})
-            for mistake, note in scored.mistakes.notes[place].items():
-                mistakes.setdefault(shown_name(mistake), []).append(note)
+            for mistake, note in scored.mistakes[place].items():
+                if note:
+                    mistakes.setdefault(shown_name(mistake), []).append(note)
         sentence = {
             "identity": f"s-{test_number}-{place + 1}",
             "test_set": text.name,

@@ -26,7 +26,7 @@ from translator.config import MetricName
 from translator.corpus.held_out import HeldOutSet
 from translator.errors import RunError
 from translator.evaluation.metrics import Label, Score, compute_scores
-from translator.evaluation.mistakes import Mistakes, find_mistakes
+from translator.evaluation.mistakes import MEANINGS, find_mistakes
 from translator.run.files import storage_errors, write_json, write_text
 from translator.run.folder import RunFolder
 from translator.run.records import STRICT, RecordError, WholeNumber, read_record
@@ -68,9 +68,18 @@ class ScoredSet:
         return (*self.scores, *[noisy.score for noisy in self.noise])
 
     @cached_property
-    def mistakes(self) -> Mistakes:
-        """The mistakes in the translations."""
+    def mistakes(self) -> list[dict[str, str]]:
+        """For each sentence, a note on each mistake that it could have; "" where it is without it."""
         return find_mistakes(self.text, self.hypotheses, self.cut_off)
+
+    @property
+    def mistake_counts(self) -> dict[str, dict[str, int]]:
+        """For each mistake, the `count` of sentences with it, and `of` how many that could have it."""
+        counts = {}
+        for name in MEANINGS:
+            possible = [notes[name] for notes in self.mistakes if name in notes]
+            counts[name] = {"count": len([note for note in possible if note]), "of": len(possible)}
+        return counts
 
     @cached_property
     def scores_by_source(self) -> dict[str, dict[MetricName, float]]:
@@ -166,7 +175,7 @@ def save_set(folder: Path, scored: ScoredSet, own_names: Sequence[str] = ()) -> 
     details = _Details(
         cut_off=scored.cut_off or (),
         origins=text.origins if scored.scores_by_source else (),
-        mistakes=scored.mistakes.to_json(),
+        mistakes=scored.mistake_counts,
         scores_by_source=scored.scores_by_source,
         noise=scored.noise,
     )

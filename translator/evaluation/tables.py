@@ -13,7 +13,7 @@ from translator.corpus.held_out import HeldOutSet, left_out_note
 from translator.evaluation.compare import SystemComparison
 from translator.evaluation.markdown import escape_markdown
 from translator.evaluation.metrics import LOWER_IS_BETTER, Score, show_value
-from translator.evaluation.mistakes import CHECKS
+from translator.evaluation.mistakes import MEANINGS
 from translator.evaluation.results import ScoredSet
 from translator.evaluation.significance import METHODS, SystemResult
 from translator.evaluation.text_variants import RAW
@@ -103,19 +103,16 @@ def short_form(normalization: str) -> str:
 
 def mistake_table(systems: Mapping[str, ScoredSet]) -> Table:
     """Return the counts of each mistake, like `3 of 20 (15.0%)`, with a column for each system."""
-    rows = []
-    for name in CHECKS:
-        cells = []
-        for scored in systems.values():
-            possible = scored.mistakes.possible[name]
-            count = scored.mistakes.count(name)
-            cells.append(f"{count:,} of {possible:,} ({count / possible:.1%})" if possible else _NO_VALUE)
-        rows.append([shown_name(name), *cells])
+    rows = [[shown_name(name)] for name in MEANINGS]
+    for scored in systems.values():
+        for row, counts in zip(rows, scored.mistake_counts.values(), strict=True):
+            count, possible = counts["count"], counts["of"]
+            row.append(f"{count:,} of {possible:,} ({count / possible:.1%})" if possible else _NO_VALUE)
     return Table(
         title=f"{_name_of_set(systems)}: sentences with mistakes",
         header=["mistake", *_columns(systems, "sentences")],
         rows=rows,
-        notes=[f"{shown_name(name)}: {check.meaning}" for name, check in CHECKS.items()],
+        notes=[f"{shown_name(name)}: {meaning}" for name, meaning in MEANINGS.items()],
     )
 
 
