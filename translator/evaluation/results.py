@@ -25,7 +25,7 @@ from pydantic import TypeAdapter, with_config
 from translator.config import MetricName
 from translator.corpus.held_out import HeldOutSet
 from translator.errors import RunError
-from translator.evaluation.metrics import Label, Score, compute_scores
+from translator.evaluation.metrics import Label, Score, compute_scores, sentence_chrf
 from translator.evaluation.mistakes import MEANINGS, find_mistakes
 from translator.run.files import storage_errors, write_json, write_text
 from translator.run.folder import RunFolder
@@ -80,6 +80,11 @@ class ScoredSet:
             possible = [notes[name] for notes in self.mistakes if name in notes]
             counts[name] = {"count": len([note for note in possible if note]), "of": len(possible)}
         return counts
+
+    @cached_property
+    def sentence_chrf(self) -> list[float]:
+        """The chrF of each sentence on raw text."""
+        return sentence_chrf(self.hypotheses, self.text.references)
 
     @cached_property
     def scores_by_source(self) -> dict[str, dict[MetricName, float]]:

@@ -166,9 +166,10 @@ def significance_tables(comparison: SystemComparison) -> list[Table]:
     sentence_count = count_sentences(len(text.sources), text.left_out)
     baseline = excerpt(next(iter(comparison.sets)), _MAX_LABEL)
     counts = []
-    for compared in comparison.by_sentence:
-        numbers = f"{compared.wins:,} better, {compared.losses:,} worse, {compared.ties:,} alike"
-        counts.append(f"{excerpt(compared.system, _MAX_LABEL)} against {baseline} by sentence (chrF, raw): {numbers}")
+    for system in comparison.compared:
+        sentences = comparison.count_sentences(system)
+        numbers = f"{sentences['wins']:,} better, {sentences['losses']:,} worse, {sentences['ties']:,} alike"
+        counts.append(f"{excerpt(system, _MAX_LABEL)} against {baseline} by sentence (chrF, raw): {numbers}")
     tables = []
     for normalization, tests in groupby(comparison.tests, key=lambda test: test.normalization):
         rows = []
