@@ -12,7 +12,7 @@ from translator.config import MetricName
 from translator.errors import InputError
 from translator.evaluation.results import ScoredSet, distinct_names
 from translator.evaluation.significance import METHODS, PairedTest, paired_test
-from translator.evaluation.text_variants import RAW_TEXT, TextVariant
+from translator.evaluation.text_variants import RAW_TEXT, Spelling
 from translator.run.logging import progress_bar
 from translator.run.text import excerpt
 
@@ -99,7 +99,7 @@ def compare_systems(
     sets: Sequence[ScoredSet],
     *,
     metrics: Sequence[MetricName] = METRICS,
-    variants: Sequence[TextVariant] = (RAW_TEXT,),
+    variants: Mapping[str, Spelling] = RAW_TEXT,
     description: str | None = None,
 ) -> SystemComparison:
     """Return how each system differs from the first.
@@ -107,7 +107,7 @@ def compare_systems(
     Args:
         sets: one test set, translated by two or more systems; the first is the baseline.
         metrics: those that the significance tests compare.
-        variants: the normalizations applied to both sides before the comparison.
+        variants: by label, the normalizations applied to both sides before the comparison.
         description: text of the progress bar; None: no bar.
 
     Raises InputError: there are fewer than two systems, or their sentences or references differ.
@@ -123,10 +123,18 @@ def compare_systems(
     references = sets[0].text.references
     plan = list(product(variants, metrics, METHODS))
     tests = []
-    for variant, metric, method in progress_bar(
+    for normalization, metric, method in progress_bar(
         plan, description=description or "", unit="tests", silent=description is None
     ):
-        tests.append(paired_test(hypotheses, references, metric=metric, variant=variant, method=method))
+        test = paired_test(
+            hypotheses,
+            references,
+            metric=metric,
+            normalization=normalization,
+            spell=variants[normalization],
+            method=method,
+        )
+        tests.append(test)
     return SystemComparison(sets=systems, tests=tuple(tests))
 
 

@@ -19,7 +19,7 @@ from sacrebleu.significance import PairedTest, Result
 from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
 
 from translator.config import MetricName
-from translator.evaluation.text_variants import RAW, RAW_TEXT, TextVariant
+from translator.evaluation.text_variants import RAW, RAW_TEXT, Spelling
 from translator.run.logging import progress_bar
 from translator.run.records import STRICT, WholeNumber
 
@@ -129,7 +129,7 @@ def compute_scores(
     references: Sequence[tuple[str, ...]],
     *,
     metrics: Sequence[MetricName],
-    variants: Sequence[TextVariant] = (RAW_TEXT,),
+    variants: Mapping[str, Spelling] = RAW_TEXT,
     intervals: bool = False,
     description: str | None = None,
 ) -> list[Score]:
@@ -140,24 +140,26 @@ def compute_scores(
         references: one text or several for each; the number may vary. As read: references decoded from ids would
             inflate BLEU.
         metrics: all but COMET.
-        variants: forms of the text in which both sides are compared; see `text_variants`.
+        variants: forms of the text in which both sides are compared, by label; see `text_variants`.
         intervals: whether each score gets a 95% bootstrap interval.
         description: label of a progress bar; None: no bar.
     """
     resamples = bounded_resamples(len(hypotheses)) if intervals else 0
     scores = []
-    for variant in progress_bar(variants, description=description or "", unit="texts", silent=description is None):
+    progress = progress_bar(list(variants), description=description or "", unit="texts", silent=description is None)
+    for label in progress:
+        spell = variants[label]
         # Spell both sides in the same way.
-        spelt_hypotheses = [variant.spell(text) for text in hypotheses]
-        spelt_references = reference_sides(references, variant.spell)
+        spelt_hypotheses = [spell(text) for text in hypotheses]
+        spelt_references = reference_sides(references, spell)
 
         # Raw text always has BLEU 13a, and has it first: published scores are of this kind.
         variant_metrics = list(metrics)
-        if variant.label == RAW:
+        if label == RAW:
             variant_metrics = list(dict.fromkeys(["bleu", *metrics]))
         for metric in variant_metrics:
             score = _measure(metric, spelt_hypotheses, spelt_references, resamples)
-            scores.append(replace(score, normalization=variant.label))
+            scores.append(replace(score, normalization=label))
     return scores
 
 
