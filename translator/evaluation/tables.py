@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, groupby
 from typing import Final, Literal, NamedTuple
@@ -11,7 +12,6 @@ from tabulate import tabulate
 from translator.config import MetricName
 from translator.corpus.held_out import HeldOutSet, left_out_note
 from translator.evaluation.compare import SystemComparison
-from translator.evaluation.markdown import escape_markdown
 from translator.evaluation.metrics import LOWER_IS_BETTER, Score, show_value
 from translator.evaluation.mistakes import MEANINGS
 from translator.evaluation.results import ScoredSet
@@ -20,6 +20,8 @@ from translator.evaluation.text_variants import RAW
 from translator.run.text import excerpt, text_table
 
 Form = Literal["text", "markdown", "latex", "csv"]
+_MARKUP: Final = re.compile(r"[\\`*_{}\[\]<>#|&~$!]")  # characters special to Markdown or HTML
+_BIDI_CONTROL: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _MAX_LABEL: Final = 40  # characters of the name of a system
 _MAX_TITLE: Final = 300
 _NO_VALUE: Final = "–"
@@ -266,6 +268,12 @@ def _format_note(note: str, form: Form) -> str:
             return f"- {escape_markdown(note)}"
         case "latex":
             return f"% {note}"
+
+
+def escape_markdown(text: str) -> str:
+    """Return `text` on one line, with characters special to Markdown or HTML as entities."""
+    line = " ".join(_BIDI_CONTROL.sub("", text).split())
+    return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", line)
 
 
 def _csv_line(cells: Sequence[str]) -> str:
