@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 import numpy as np
 import sacrebleu.utils
@@ -61,16 +61,6 @@ The type is `Any`, since the annotations of sacreBLEU do not have the None that 
 """
 
 
-class Label(NamedTuple):
-    """What tells translations of one test set by one run apart."""
-
-    checkpoint: str  # for example step-001250
-    search: str  # short name of the search settings, for example beam-5
-
-    def __str__(self) -> str:
-        return " ".join(filter(None, self))
-
-
 @with_config(STRICT)
 @dataclass(frozen=True, kw_only=True)
 class Score:
@@ -81,16 +71,16 @@ class Score:
     score: float
     signature: str  # sacreBLEU's: tokenizer, smoothing, bootstrap, version
     normalization: str  # `raw`, or the normalization of both sides
-    search: str = ""
+    search: str = ""  # short name of the search settings, for example beam-5
     checkpoint: str = ""
     sentences: WholeNumber  # that are scored
     left_out: tuple[WholeNumber, ...] = ()  # lines of the test set, from 1, without source text or without reference
     interval: Interval | None = None  # 95% bootstrap interval; None if not requested
 
     @property
-    def label(self) -> Label:
-        """The label of the translations."""
-        return Label(self.checkpoint, self.search)
+    def label(self) -> str:
+        """What tells translations of one test set by one run apart, for example `step-001250 beam-5`."""
+        return f"{self.checkpoint} {self.search}".strip()
 
     @property
     def setting(self) -> tuple[object, ...]:
