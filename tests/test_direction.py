@@ -107,7 +107,7 @@ def test_an_evaluation_page_follows_the_direction(folder: Path, back: RunFolder,
     assert first_reference.startswith(first_word)
 
     # This is a mistake in Persian alone.
-    assert evaluation.sets[0].mistakes.possible["latin_words"] == 0
+    assert evaluation.sets[0].mistake_counts["latin_words"]["of"] == 0
 
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert '<p class="text" lang="fa" dir="rtl">' in page

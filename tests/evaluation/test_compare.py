@@ -1,6 +1,7 @@
 """Systems are compared only on the same sentences; wins and losses are counted."""
 
 import json
+from typing import Any
 
 import pytest
 import sacrebleu
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.translated_sets import HOSTILE, translated
 from translator.errors import InputError
-from translator.evaluation.compare import SentenceComparison, check_same_test_set, compare_systems
+from translator.evaluation.compare import check_same_test_set, compare_systems
 from translator.evaluation.terminal_report import format_comparison
 from translator.run.text import printable
 
@@ -20,30 +21,31 @@ SYSTEM = translated(["در بسته است", "او می‌خواند.", "مان�
 
 
 @pytest.fixture(scope="module")
-def by_sentence() -> SentenceComparison:
-    comparison = compare_systems([BASELINE, SYSTEM], metrics=("chrf",))
-    return comparison.by_sentence[0]
+def by_sentence() -> dict[str, Any]:
+    (entry,) = compare_systems([BASELINE, SYSTEM], metrics=("chrf",)).to_json()["by_sentence"]
+    compared: dict[str, Any] = entry
+    return compared
 
 
-def test_wins_losses_and_ties_are_counted(by_sentence: SentenceComparison) -> None:
-    assert (by_sentence.wins, by_sentence.losses, by_sentence.ties) == (2, 1, 1)
+def test_wins_losses_and_ties_are_counted(by_sentence: dict[str, Any]) -> None:
+    assert (by_sentence["wins"], by_sentence["losses"], by_sentence["ties"]) == (2, 1, 1)
 
 
-def test_the_largest_differences_are_listed_first(by_sentence: SentenceComparison) -> None:
-    assert [difference.sentence for difference in by_sentence.worse] == [1]
-    assert [difference.sentence for difference in by_sentence.better] == [2, 4]
+def test_the_largest_differences_are_listed_first(by_sentence: dict[str, Any]) -> None:
+    assert [difference["sentence"] for difference in by_sentence["worse"]] == [1]
+    assert [difference["sentence"] for difference in by_sentence["better"]] == [2, 4]
 
 
-def test_a_difference_has_the_texts_of_its_sentence(by_sentence: SentenceComparison) -> None:
-    difference = by_sentence.better[0]
-    assert (difference.source, difference.references) == (SOURCES[1], (REFERENCES[1],))
-    assert (difference.baseline, difference.system) == ("او کتاب", "او می‌خواند.")
+def test_a_difference_has_the_texts_of_its_sentence(by_sentence: dict[str, Any]) -> None:
+    difference = by_sentence["better"][0]
+    assert (difference["source"], difference["references"]) == (SOURCES[1], (REFERENCES[1],))
+    assert (difference["baseline"], difference["system"]) == ("او کتاب", "او می‌خواند.")
 
 
-def test_a_difference_has_the_sentence_chrf_of_sacrebleu(by_sentence: SentenceComparison) -> None:
-    difference = by_sentence.better[0]
-    assert difference.baseline_chrf == sacrebleu.sentence_chrf("او کتاب", [REFERENCES[1]]).score
-    assert difference.system_chrf == sacrebleu.sentence_chrf("او می‌خواند.", [REFERENCES[1]]).score
+def test_a_difference_has_the_sentence_chrf_of_sacrebleu(by_sentence: dict[str, Any]) -> None:
+    difference = by_sentence["better"][0]
+    assert difference["baseline_chrf"] == sacrebleu.sentence_chrf("او کتاب", [REFERENCES[1]]).score
+    assert difference["system_chrf"] == sacrebleu.sentence_chrf("او می‌خواند.", [REFERENCES[1]]).score
 
 
 @settings(deadline=None, max_examples=15)
@@ -56,12 +58,12 @@ def test_any_text_is_compared_in_both_directions(rows: list[tuple[str, str, str,
     reverse_comparison = compare_systems([second, first], metrics=("chrf",))
 
     # Each sentence is won, lost or tied, and the other direction exchanges wins and losses.
-    (forward,) = comparison.by_sentence
-    (backward,) = reverse_comparison.by_sentence
-    assert forward.wins + forward.losses + forward.ties == len(rows)
-    assert backward.wins == forward.losses
-    assert backward.losses == forward.wins
-    assert backward.ties == forward.ties
+    forward = comparison.count_sentences("second")
+    backward = reverse_comparison.count_sentences("first")
+    assert sum(forward.values()) == len(rows)
+    assert backward["wins"] == forward["losses"]
+    assert backward["losses"] == forward["wins"]
+    assert backward["ties"] == forward["ties"]
 
     # The result can be saved and printed.
     json.dumps(comparison.to_json(), allow_nan=False)

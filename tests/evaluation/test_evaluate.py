@@ -231,7 +231,7 @@ def test_several_runs_and_checkpoints_are_compared(tiny: Any) -> None:
     recipe_file.write_text(recipe.replace("method: greedy", "method: beam"), encoding="utf-8")
     systems = [System((run,), "best"), System((run,), "last"), System((run,), "5"), System((second_run,), "5")]
     evaluation = evaluate_systems(systems, overrides=["search.processes=1"])
-    assert [(scored.system, *scored.label) for scored in evaluation.sets] == [
+    assert [(scored.system, scored.checkpoint, scored.search) for scored in evaluation.sets] == [
         ("run", "step-000009", "greedy"),
         ("run", "step-000005", "greedy"),
         ("other", "step-000005", "beam-5"),

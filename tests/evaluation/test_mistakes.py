@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.translated_sets import HOSTILE, hostile_sets, translated
-from translator.evaluation.mistakes import CHECKS
+from translator.evaluation.mistakes import MEANINGS
 from translator.evaluation.results import ScoredSet
 
 SOURCE = "He went home in the evening with his friends."
@@ -48,29 +48,28 @@ REFERENCE = "عصر با دوستانش به خانه رفت."
 def test_each_check_notes_its_mistake_and_accepts_correct_text(
     name: str, source: str, hypothesis: str, references: tuple[str, ...], expected: str | None
 ) -> None:
-    (notes,) = translated([hypothesis], [references], [source]).mistakes.notes
-    assert notes.get(name) == expected
+    (notes,) = translated([hypothesis], [references], [source]).mistakes
+    assert (notes.get(name) or None) == expected
 
 
 def test_a_translation_is_cut_off_where_the_search_says_so() -> None:
-    mistakes = translated(["یک", "دو"], cut_off=(2,)).mistakes
-    assert [list(notes) for notes in mistakes.notes] == [[], ["cut_off"]]
-    assert (mistakes.count("cut_off"), mistakes.possible["cut_off"]) == (1, 2)
+    test_set = translated(["یک", "دو"], cut_off=(2,))
+    assert [notes["cut_off"] for notes in test_set.mistakes] == ["", "stopped at the length limit"]
+    assert test_set.mistake_counts["cut_off"] == {"count": 1, "of": 2}
 
 
 def test_nobody_knows_whether_a_text_file_was_cut_off() -> None:
-    assert translated(["یک", "دو"], cut_off=None).mistakes.possible["cut_off"] == 0
+    assert translated(["یک", "دو"], cut_off=None).mistake_counts["cut_off"]["of"] == 0
 
 
 @settings(deadline=None, max_examples=25)
 @given(hostile_sets())
 def test_any_text_is_checked_and_the_counts_add_up(test_set: ScoredSet) -> None:
-    mistakes = test_set.mistakes
-    assert len(mistakes.notes) == len(test_set.hypotheses)
-    assert mistakes.possible.keys() == CHECKS.keys()
-    for name, possible in mistakes.possible.items():
-        assert mistakes.count(name) <= possible <= len(test_set.hypotheses)
-        assert mistakes.to_json()[name] == {"count": mistakes.count(name), "of": possible}
+    assert len(test_set.mistakes) == len(test_set.hypotheses)
+    assert test_set.mistake_counts.keys() == MEANINGS.keys()
+    for name, counts in test_set.mistake_counts.items():
+        assert counts["count"] == sum(bool(notes.get(name)) for notes in test_set.mistakes)
+        assert counts["count"] <= counts["of"] <= len(test_set.hypotheses)
 
 
 @settings(deadline=None, max_examples=25)
@@ -79,4 +78,5 @@ def test_a_hypothesis_equal_to_a_reference_has_no_mistakes(rows: list[tuple[str,
     sources, hypotheses, other_references = zip(*rows, strict=True)
     two_references = list(zip(hypotheses, other_references, strict=True))
     for references in (two_references, hypotheses):
-        assert not any(translated(hypotheses, references, sources).mistakes.notes)
+        for notes in translated(hypotheses, references, sources).mistakes:
+            assert not any(notes.values())

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from translator.corpus.held_out import HeldOutSet
-from translator.evaluation.metrics import Label, compute_scores
+from translator.evaluation.metrics import compute_scores
 from translator.evaluation.results import ScoredSet, save_set
 
 
@@ -37,7 +37,7 @@ def translated(
         left_out=left_out,
     )
     return ScoredSet(
-        text=text, system=system, label=Label(checkpoint, search), hypotheses=tuple(hypotheses), cut_off=cut_off
+        text=text, system=system, checkpoint=checkpoint, search=search, hypotheses=tuple(hypotheses), cut_off=cut_off
     )
 
 
@@ -68,11 +68,15 @@ def scored(
 
 def with_scores(translated_set: ScoredSet) -> ScoredSet:
     """Return the set with BLEU and chrF."""
-    text, label = translated_set.text, translated_set.label
+    text = translated_set.text
     scores = []
     for score in compute_scores(translated_set.hypotheses, text.references, metrics=("bleu", "chrf")):
         named_score = replace(
-            score, test_set=text.name, search=label.search, checkpoint=label.checkpoint, left_out=text.left_out
+            score,
+            test_set=text.name,
+            search=translated_set.search,
+            checkpoint=translated_set.checkpoint,
+            left_out=text.left_out,
         )
         scores.append(named_score)
     return replace(translated_set, scores=tuple(scores))

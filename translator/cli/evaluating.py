@@ -111,11 +111,12 @@ def compare(options: argparse.Namespace, stop: StopRequest) -> None:
     results: list[dict[str, Any]] = []
     for sets in systems:
         languages = languages_of(text for texts in sets[0].text.references for text in texts)
-        variants = dict(zip(TEXT_FORMS, text_variants(NormalizationConfig(), languages), strict=True))
+        variants = text_variants(NormalizationConfig(), languages)
+        labels = dict(zip(TEXT_FORMS, variants, strict=True))
         comparison = compare_systems(
             sets,
             metrics=options.metrics,
-            variants=[variants[name] for name in dict.fromkeys(options.text)],
+            variants={labels[name]: variants[labels[name]] for name in options.text},
             description=f"comparing on {sets[0].text.name}",
         )
         if results:

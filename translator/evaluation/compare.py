@@ -6,13 +6,13 @@ from itertools import product
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from translator.config import MetricName
 from translator.errors import InputError
-from translator.evaluation.metrics import sentence_chrf
 from translator.evaluation.results import ScoredSet, distinct_names
 from translator.evaluation.significance import METHODS, PairedTest, paired_test
-from translator.evaluation.text_variants import RAW_TEXT, TextVariant
+from translator.evaluation.text_variants import RAW_TEXT, Spelling
 from translator.run.logging import progress_bar
 from translator.run.text import excerpt
 
@@ -22,37 +22,11 @@ _MAX_QUOTED: Final = 60  # characters of a quotation in a message
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference:
-    """A sentence, counted from 1, on which two systems score differently."""
-
-    sentence: int
-    source: str
-    references: tuple[str, ...]
-    baseline: str
-    system: str
-    baseline_chrf: float
-    system_chrf: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class SentenceComparison:
-    """One system against the baseline by chrF on raw text: counts of sentences, and the largest differences."""
-
-    system: str
-    wins: int
-    losses: int
-    ties: int
-    better: tuple[Difference, ...]
-    worse: tuple[Difference, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class SystemComparison:
     """Systems against a baseline, the first, on one test set."""
 
     sets: Mapping[str, ScoredSet]  # the test set as each system translated it, by the name of the system
     tests: tuple[PairedTest, ...]  # by normalization, then by metric, then by method
-    by_sentence: tuple[SentenceComparison, ...]
 
     @property
     def baseline(self) -> ScoredSet:
@@ -64,17 +38,60 @@ class SystemComparison:
         """Name of the test set."""
         return self.baseline.text.name
 
+    @property
+    def compared(self) -> list[str]:
+        """Names of the systems that are compared with the baseline."""
+        return list(self.sets)[1:]
+
+    def gains(self, system: str) -> NDArray[np.float64]:
+        """Return the chrF of each sentence by a system less that by the baseline, on raw text."""
+        gains: NDArray[np.float64] = np.subtract(self.sets[system].sentence_chrf, self.baseline.sentence_chrf)
+        return gains
+
+    def count_sentences(self, system: str) -> dict[str, int]:
+        """Return `wins`, `losses` and `ties` of a system, however small the difference."""
+        gains = self.gains(system)
+        return {"wins": int((gains > 0).sum()), "losses": int((gains < 0).sum()), "ties": int((gains == 0).sum())}
+
+    def largest_differences(self, system: str) -> dict[str, list[int]]:
+        """Return the rows of the sentences for which a system is `better` and `worse` by most, the largest first."""
+        gains = self.gains(system)
+        rows = {}
+        for direction, sign in (("better", 1), ("worse", -1)):
+            ordered = np.argsort(-sign * gains, kind="stable").tolist()  # equal ones in the order of the test set
+            rows[direction] = [row for row in ordered[:_EXAMPLES] if sign * gains[row] > 0]
+        return rows
+
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as values that JSON can hold."""
         text = self.baseline.text
+        by_sentence = []
+        for system in self.compared:
+            entry: dict[str, Any] = {"system": system, **self.count_sentences(system)}
+            for direction, rows in self.largest_differences(system).items():
+                entry[direction] = [self._difference(system, row) for row in rows]
+            by_sentence.append(entry)
         return {
             "test_set": self.test_set,
             "sentences": len(text.sources),
             "left_out": text.left_out,
             "systems": list(self.sets),
             "tests": [asdict(test) for test in self.tests],
-            "by_sentence": [asdict(sentences) for sentences in self.by_sentence],
-            "mistakes": {name: scored.mistakes.to_json() for name, scored in self.sets.items()},
+            "by_sentence": by_sentence,
+            "mistakes": {name: scored.mistake_counts for name, scored in self.sets.items()},
+        }
+
+    def _difference(self, system: str, row: int) -> dict[str, Any]:
+        """Return a sentence as both systems translated it, as values that JSON can hold."""
+        baseline, compared = self.baseline, self.sets[system]
+        return {
+            "sentence": row + 1,
+            "source": baseline.text.sources[row],
+            "references": baseline.text.references[row],
+            "baseline": baseline.hypotheses[row],
+            "system": compared.hypotheses[row],
+            "baseline_chrf": baseline.sentence_chrf[row],
+            "system_chrf": compared.sentence_chrf[row],
         }
 
 
@@ -82,7 +99,7 @@ def compare_systems(
     sets: Sequence[ScoredSet],
     *,
     metrics: Sequence[MetricName] = METRICS,
-    variants: Sequence[TextVariant] = (RAW_TEXT,),
+    variants: Mapping[str, Spelling] = RAW_TEXT,
     description: str | None = None,
 ) -> SystemComparison:
     """Return how each system differs from the first.
@@ -90,7 +107,7 @@ def compare_systems(
     Args:
         sets: one test set, translated by two or more systems; the first is the baseline.
         metrics: those that the significance tests compare.
-        variants: the normalizations applied to both sides before the comparison.
+        variants: by label, the normalizations applied to both sides before the comparison.
         description: text of the progress bar; None: no bar.
 
     Raises InputError: there are fewer than two systems, or their sentences or references differ.
@@ -101,55 +118,24 @@ def compare_systems(
     check_same_test_set(systems)
     systems = {name: replace(scored, text=sets[0].text) for name, scored in systems.items()}  # one name for each source
 
-    # 1. Test each metric on each variant of the text, by each method.
+    # Test each metric on each variant of the text, by each method.
     hypotheses = {name: scored.hypotheses for name, scored in systems.items()}
     references = sets[0].text.references
     plan = list(product(variants, metrics, METHODS))
     tests = []
-    for variant, metric, method in progress_bar(
+    for normalization, metric, method in progress_bar(
         plan, description=description or "", unit="tests", silent=description is None
     ):
-        tests.append(paired_test(hypotheses, references, metric=metric, variant=variant, method=method))
-
-    # 2. Compare each system with the baseline by sentence.
-    by_sentence = [_compare_sentences(sets[0], scored, name) for name, scored in list(systems.items())[1:]]
-    return SystemComparison(sets=systems, tests=tuple(tests), by_sentence=tuple(by_sentence))
-
-
-def _compare_sentences(baseline: ScoredSet, scored: ScoredSet, name: str) -> SentenceComparison:
-    """Return wins, losses and ties of `scored`, and the largest differences in each direction."""
-    text = baseline.text
-    baseline_chrf = sentence_chrf(baseline.hypotheses, text.references)
-    system_chrf = sentence_chrf(scored.hypotheses, text.references)
-    gains = np.array(system_chrf) - np.array(baseline_chrf)
-
-    # A win is a higher chrF than the baseline's, however small the difference.
-    wins = int((gains > 0).sum())
-    losses = int((gains < 0).sum())
-
-    # Rows of the sentences, the largest gain or loss first; equal ones in the order of the test set.
-    best_rows = np.argsort(-gains, kind="stable")[:wins][:_EXAMPLES]
-    worst_rows = np.argsort(gains, kind="stable")[:losses][:_EXAMPLES]
-
-    def difference(row: int) -> Difference:
-        return Difference(
-            sentence=row + 1,
-            source=text.sources[row],
-            references=text.references[row],
-            baseline=baseline.hypotheses[row],
-            system=scored.hypotheses[row],
-            baseline_chrf=baseline_chrf[row],
-            system_chrf=system_chrf[row],
+        test = paired_test(
+            hypotheses,
+            references,
+            metric=metric,
+            normalization=normalization,
+            spell=variants[normalization],
+            method=method,
         )
-
-    return SentenceComparison(
-        system=name,
-        wins=wins,
-        losses=losses,
-        ties=len(gains) - wins - losses,
-        better=tuple(map(difference, best_rows.tolist())),
-        worse=tuple(map(difference, worst_rows.tolist())),
-    )
+        tests.append(test)
+    return SystemComparison(sets=systems, tests=tuple(tests))
 
 
 def check_same_test_set(systems: Mapping[str, ScoredSet]) -> None:

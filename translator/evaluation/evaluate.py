@@ -17,7 +17,7 @@ from translator.errors import InputError
 from translator.evaluation.comet import comet_lacks, comet_score
 from translator.evaluation.compare import METRICS, SystemComparison, compare_systems
 from translator.evaluation.evaluation_page import evaluation_page
-from translator.evaluation.metrics import Label, Score, compute_scores, spbleu_lacks
+from translator.evaluation.metrics import Score, compute_scores, spbleu_lacks
 from translator.evaluation.results import ScoredSet, distinct_names, read_scores, save_set, saved_sets
 from translator.evaluation.robustness import measure_robustness
 from translator.evaluation.search_labels import search_label
@@ -148,20 +148,21 @@ def evaluate_systems(
     metrics, missing = _metrics_at_hand(config, first_run)
 
     # 2. Translate and score; every result is on the disk before the next begins.
-    sets: dict[tuple[Path, Label], list[ScoredSet]] = {}
+    sets: dict[tuple[Path, str, str], list[ScoredSet]] = {}
     for system in systems:
         translator = _load(system, engine, device, overrides)
-        label = Label(translator.checkpoint_name, search_label(translator.search, translator.engine))
-        if (system.folder, label) in sets:  # `best` and `last` may be one checkpoint
+        search = search_label(translator.search, translator.engine)
+        key = (system.folder, translator.checkpoint_name, search)
+        if key in sets:  # `best` and `last` may be one checkpoint
             continue
-        sets[system.folder, label] = []
+        sets[key] = []
         if test_sets or system.runs != (first_run,):  # the first run's own text is not in its training text
             for run in system.runs:
                 warn_of_leaks(run, texts)
         for text in texts:
-            scored = _translate_and_score(text, translator, label, config, metrics)
+            scored = _translate_and_score(text, translator, search, config, metrics)
             save_set(system.folder, scored, list(own_texts(system.runs[0], "test")))
-            sets[system.folder, label].append(scored)
+            sets[key].append(scored)
 
     # 3. Compare the other systems with the first, which also shows what translations look like.
     all_sets = list(chain.from_iterable(sets.values()))
@@ -250,9 +251,12 @@ def _load(system: System, engine: str, device: str, overrides: Sequence[str]) ->
 
 
 def _translate_and_score(
-    text: HeldOutSet, translator: Translator, label: Label, config: Config, metrics: Sequence[MetricName]
+    text: HeldOutSet, translator: Translator, search: str, config: Config, metrics: Sequence[MetricName]
 ) -> ScoredSet:
-    """Translate a test set and score the translations by `metrics`, as the run of `config` is scored."""
+    """Translate a test set and score the translations by `metrics`, as the run of `config` is scored.
+
+    `search` is the short name of the translator's search settings.
+    """
     # 1. Translate.
     translations = _translate(text.sources, translator, text.name)
     hypotheses = [translation.text for translation in translations]
@@ -272,13 +276,14 @@ def _translate_and_score(
     named_scores: list[Score] = []
     for score in scores:
         named_score = replace(
-            score, test_set=text.name, search=label.search, checkpoint=label.checkpoint, left_out=text.left_out
+            score, test_set=text.name, search=search, checkpoint=translator.checkpoint_name, left_out=text.left_out
         )
         named_scores.append(named_score)
     scored = ScoredSet(
         text=text,
         system=translator.label,
-        label=label,
+        checkpoint=translator.checkpoint_name,
+        search=search,
         hypotheses=tuple(hypotheses),
         cut_off=tuple(cut_off),
         scores=tuple(named_scores),

@@ -11,7 +11,6 @@ import translator
 from translator.checkpoint.state import LAST, find_checkpoint, read_state
 from translator.errors import CheckpointError
 from translator.evaluation.compare import SystemComparison
-from translator.evaluation.metrics import sentence_chrf
 from translator.evaluation.results import ScoredSet
 from translator.evaluation.tables import evaluation_tables, shown_name
 from translator.evaluation.word_differences import mark_differences
@@ -118,7 +117,7 @@ def _curve_points(losses: Sequence[tuple[int, float]]) -> str:
 def _sentences(test_number: int, systems: Mapping[str, ScoredSet]) -> list[dict[str, Any]]:
     """Return what the page shows of the first `MAX_SENTENCES` sentences; `test_number` counts the test sets from 1."""
     text = _first(systems).text
-    chrf_of_systems = [sentence_chrf(scored.hypotheses, text.references) for scored in systems.values()]
+    chrf_of_systems = [scored.sentence_chrf for scored in systems.values()]
     sentences = []
     for place, source in enumerate(text.sources[:MAX_SENTENCES]):
         references = text.references[place]
@@ -132,8 +131,9 @@ def _sentences(test_number: int, systems: Mapping[str, ScoredSet]) -> list[dict[
         for (name, scored), chrf in zip(systems.items(), chrf_of_systems, strict=True):
             marked = mark_differences(scored.hypotheses[place], references, "ins")
             translations.append({"name": name, "text": marked, "chrf": chrf[place]})
-            for mistake, note in scored.mistakes.notes[place].items():
-                mistakes.setdefault(shown_name(mistake), []).append(note)
+            for mistake, note in scored.mistakes[place].items():
+                if note:
+                    mistakes.setdefault(shown_name(mistake), []).append(note)
         sentence = {
             "identity": f"s-{test_number}-{place + 1}",
             "test_set": text.name,

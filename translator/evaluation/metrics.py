@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 import numpy as np
 import sacrebleu.utils
@@ -19,7 +19,7 @@ from sacrebleu.significance import PairedTest, Result
 from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
 
 from translator.config import MetricName
-from translator.evaluation.text_variants import RAW, RAW_TEXT, TextVariant
+from translator.evaluation.text_variants import RAW, RAW_TEXT, Spelling
 from translator.run.logging import progress_bar
 from translator.run.records import STRICT, WholeNumber
 
@@ -61,16 +61,6 @@ The type is `Any`, since the annotations of sacreBLEU do not have the None that 
 """
 
 
-class Label(NamedTuple):
-    """What tells translations of one test set by one run apart."""
-
-    checkpoint: str  # for example step-001250
-    search: str  # short name of the search settings, for example beam-5
-
-    def __str__(self) -> str:
-        return " ".join(filter(None, self))
-
-
 @with_config(STRICT)
 @dataclass(frozen=True, kw_only=True)
 class Score:
@@ -81,16 +71,16 @@ class Score:
     score: float
     signature: str  # sacreBLEU's: tokenizer, smoothing, bootstrap, version
     normalization: str  # `raw`, or the normalization of both sides
-    search: str = ""
+    search: str = ""  # short name of the search settings, for example beam-5
     checkpoint: str = ""
     sentences: WholeNumber  # that are scored
     left_out: tuple[WholeNumber, ...] = ()  # lines of the test set, from 1, without source text or without reference
     interval: Interval | None = None  # 95% bootstrap interval; None if not requested
 
     @property
-    def label(self) -> Label:
-        """The label of the translations."""
-        return Label(self.checkpoint, self.search)
+    def label(self) -> str:
+        """What tells translations of one test set by one run apart, for example `step-001250 beam-5`."""
+        return f"{self.checkpoint} {self.search}".strip()
 
     @property
     def setting(self) -> tuple[object, ...]:
@@ -129,7 +119,7 @@ def compute_scores(
     references: Sequence[tuple[str, ...]],
     *,
     metrics: Sequence[MetricName],
-    variants: Sequence[TextVariant] = (RAW_TEXT,),
+    variants: Mapping[str, Spelling] = RAW_TEXT,
     intervals: bool = False,
     description: str | None = None,
 ) -> list[Score]:
@@ -140,24 +130,26 @@ def compute_scores(
         references: one text or several for each; the number may vary. As read: references decoded from ids would
             inflate BLEU.
         metrics: all but COMET.
-        variants: forms of the text in which both sides are compared; see `text_variants`.
+        variants: forms of the text in which both sides are compared, by label; see `text_variants`.
         intervals: whether each score gets a 95% bootstrap interval.
         description: label of a progress bar; None: no bar.
     """
     resamples = bounded_resamples(len(hypotheses)) if intervals else 0
     scores = []
-    for variant in progress_bar(variants, description=description or "", unit="texts", silent=description is None):
+    progress = progress_bar(list(variants), description=description or "", unit="texts", silent=description is None)
+    for label in progress:
+        spell = variants[label]
         # Spell both sides in the same way.
-        spelt_hypotheses = [variant.spell(text) for text in hypotheses]
-        spelt_references = reference_sides(references, variant.spell)
+        spelt_hypotheses = [spell(text) for text in hypotheses]
+        spelt_references = reference_sides(references, spell)
 
         # Raw text always has BLEU 13a, and has it first: published scores are of this kind.
         variant_metrics = list(metrics)
-        if variant.label == RAW:
+        if label == RAW:
             variant_metrics = list(dict.fromkeys(["bleu", *metrics]))
         for metric in variant_metrics:
             score = _measure(metric, spelt_hypotheses, spelt_references, resamples)
-            scores.append(replace(score, normalization=variant.label))
+            scores.append(replace(score, normalization=label))
     return scores
 
 

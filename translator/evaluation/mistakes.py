@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from translator.corpus.held_out import HeldOutSet
 from translator.corpus.number_agreement import numbers_of
@@ -16,51 +16,74 @@ _MAX_LISTED: Final = 200  # characters of a list of words in a note
 _LATIN_WORD: Final = re.compile("[A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ]{2,}")
 
 
-class Sentence(NamedTuple):
-    """A sentence with its translation, as the checks see it."""
-
-    source: str
-    references: tuple[str, ...]  # one or more
-    hypothesis: str
-    is_cut_off: bool | None  # whether the search reached its length limit; None if unknown
-
-
-class Check(NamedTuple):
-    """A kind of mistake, and how to find it."""
-
-    meaning: str
-    find: Callable[[Sentence], str | None]
-    """Returns a note on the mistake, "" if the sentence is without it, and None if it cannot have it."""
+MEANINGS: Final[Mapping[str, str]] = {
+    "empty": "The translation has no word.",
+    "loop": "Words or letters repeat more often than in the source and the references.",
+    "lost": "A number, address, code or emoji that the references keep was lost.",
+    "cut_off": "The search reached its length limit before the end of the sentence.",
+    "latin_words": "Latin words that are in no reference.",
+}
+"""What each mistake is, in the order of tables."""
 
 
-def check_empty(sentence: Sentence) -> str | None:
+def find_mistakes(
+    text: HeldOutSet, hypotheses: Sequence[str], cut_off_sentences: Sequence[int] | None
+) -> list[dict[str, str]]:
+    """Return for each sentence a note on each mistake that it could have; "" where it is without it.
+
+    Args:
+        text: N sentences with their references.
+        hypotheses: their translations.
+        cut_off_sentences: numbers, from 1, of the translations that the search cut off; None if they are unknown.
+    """
+    cut_off = None if cut_off_sentences is None else set(cut_off_sentences)
+    notes_of_sentences = []
+    rows = zip(text.sources, text.references, hypotheses, strict=True)
+    for number, (source, references, hypothesis) in enumerate(rows, start=1):
+        notes = {
+            "empty": check_empty(source, references, hypothesis),
+            "loop": check_loop(source, references, hypothesis),
+            "lost": check_lost(source, references, hypothesis),
+            "cut_off": None,
+            "latin_words": check_latin_words(references, hypothesis),
+        }
+        if cut_off is not None:
+            notes["cut_off"] = "stopped at the length limit" if number in cut_off else ""
+        notes_of_sentences.append({name: note for name, note in notes.items() if note is not None})
+    return notes_of_sentences
+
+
+# Each check returns a note on the mistake, "" for a sentence without it, and None for one that cannot have it.
+
+
+def check_empty(source: str, references: Sequence[str], hypothesis: str) -> str | None:
     """Find a translation without words, where the source and all references have some."""
-    if not all(map(words_of, (sentence.source, *sentence.references))):
+    if not all(map(words_of, (source, *references))):
         return None
-    if words_of(sentence.hypothesis):
+    if words_of(hypothesis):
         return ""
-    return sentence.hypothesis.strip() or "nothing"
+    return hypothesis.strip() or "nothing"
 
 
-def check_loop(sentence: Sentence) -> str | None:
+def check_loop(source: str, references: Sequence[str], hypothesis: str) -> str:
     """Find a translation that repeats words, or letters in a word, where no reference does (Holtzman et al. 2020)."""
-    count = looping_words(sentence.source, sentence.hypothesis)
-    if count == 0 or any(looping_words(sentence.source, reference) for reference in sentence.references):
+    count = looping_words(source, hypothesis)
+    if count == 0 or any(looping_words(source, reference) for reference in references):
         return ""
-    return f"{count} of {len(words_of(sentence.hypothesis))} words repeated"
+    return f"{count} of {len(words_of(hypothesis))} words repeated"
 
 
-def check_lost(sentence: Sentence) -> str | None:
+def check_lost(source: str, references: Sequence[str], hypothesis: str) -> str | None:
     """Find numbers, addresses, codes and emoji of the source that all references have and the translation lacks.
 
     The digits ۱۲, ١٢ and 12 are one number. A number that a reference spells in words is not lost.
     """
-    expected = _copied_parts(sentence.source)
+    expected = _copied_parts(source)
     if not expected:
         return None
-    for reference in sentence.references:
+    for reference in references:
         expected = expected & _copied_parts(reference)
-    return _list_counts(expected - _copied_parts(sentence.hypothesis))
+    return _list_counts(expected - _copied_parts(hypothesis))
 
 
 def _copied_parts(text: str) -> Counter[str]:
@@ -69,19 +92,12 @@ def _copied_parts(text: str) -> Counter[str]:
     return Counter([*numbers_of(text), *copied])
 
 
-def check_cut_off(sentence: Sentence) -> str | None:
-    """Find a translation that the search cut off at its length limit."""
-    if sentence.is_cut_off is None:
-        return None
-    return "stopped at the length limit" if sentence.is_cut_off else ""
-
-
-def check_latin_words(sentence: Sentence) -> str | None:
+def check_latin_words(references: Sequence[str], hypothesis: str) -> str | None:
     """Find Latin words in a Persian translation that no reference has: words left of the source, or invented ones."""
-    if not any(map(is_persian, sentence.references)):
+    if not any(map(is_persian, references)):
         return None
-    surplus = _latin_words(sentence.hypothesis)
-    for reference in sentence.references:
+    surplus = _latin_words(hypothesis)
+    for reference in references:
         surplus = surplus - _latin_words(reference)
     return _list_counts(surplus)
 
@@ -94,53 +110,3 @@ def _list_counts(counts: Counter[str]) -> str:
     """Return the entries as text, with their counts if above 1: `the ×3 garden`."""
     entries = [f"{entry} ×{count}" if count > 1 else entry for entry, count in counts.items()]
     return excerpt(" ".join(entries), _MAX_LISTED)
-
-
-CHECKS: Final[Mapping[str, Check]] = {
-    "empty": Check("The translation has no word.", check_empty),
-    "loop": Check("Words or letters repeat more often than in the source and the references.", check_loop),
-    "lost": Check("A number, address, code or emoji that the references keep was lost.", check_lost),
-    "cut_off": Check("The search reached its length limit before the end of the sentence.", check_cut_off),
-    "latin_words": Check("Latin words that are in no reference.", check_latin_words),
-}
-"""The checks by the name of their mistake, in the order of tables."""
-
-
-class Mistakes(NamedTuple):
-    """The mistakes in the translations of a test set."""
-
-    possible: Mapping[str, int]  # for each mistake, the number of sentences that could have it
-    notes: Sequence[Mapping[str, str]]  # for each sentence, a note on each mistake in it, by name
-
-    def count(self, name: str) -> int:
-        """Return the number of sentences with this mistake."""
-        return sum(name in notes for notes in self.notes)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return for each mistake its count and the number of sentences that could have it, as JSON values."""
-        return {name: {"count": self.count(name), "of": possible} for name, possible in self.possible.items()}
-
-
-def find_mistakes(text: HeldOutSet, hypotheses: Sequence[str], cut_off_sentences: Iterable[int] | None) -> Mistakes:
-    """Return the mistakes in the translations of a test set.
-
-    Args:
-        text: N sentences with their references.
-        hypotheses: their translations.
-        cut_off_sentences: numbers, from 1, of the translations that the search cut off; None if they are unknown.
-    """
-    cut_off = None if cut_off_sentences is None else set(cut_off_sentences)
-    possible = dict.fromkeys(CHECKS, 0)
-    all_notes = []
-    rows = zip(text.sources, text.references, hypotheses, strict=True)
-    for number, (source, references, hypothesis) in enumerate(rows, start=1):
-        is_cut_off = None if cut_off is None else number in cut_off
-        sentence = Sentence(source, references, hypothesis, is_cut_off)
-        notes = {}
-        for name, check in CHECKS.items():
-            note = check.find(sentence)
-            possible[name] += note is not None
-            if note:
-                notes[name] = note
-        all_notes.append(notes)
-    return Mistakes(possible=possible, notes=all_notes)

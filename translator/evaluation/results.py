@@ -25,8 +25,8 @@ from pydantic import TypeAdapter, with_config
 from translator.config import MetricName
 from translator.corpus.held_out import HeldOutSet
 from translator.errors import RunError
-from translator.evaluation.metrics import Label, Score, compute_scores
-from translator.evaluation.mistakes import Mistakes, find_mistakes
+from translator.evaluation.metrics import Score, compute_scores, sentence_chrf
+from translator.evaluation.mistakes import MEANINGS, find_mistakes
 from translator.run.files import storage_errors, write_json, write_text
 from translator.run.folder import RunFolder
 from translator.run.records import STRICT, RecordError, WholeNumber, read_record
@@ -56,11 +56,17 @@ class ScoredSet:
 
     text: HeldOutSet
     system: str  # name of the run, of the runs joined by +, or of a text file
-    label: Label  # of the translations; empty for a text file
+    checkpoint: str = ""  # that made the translations; empty for a text file
+    search: str = ""  # short name of the search settings; empty for a text file
     hypotheses: tuple[str, ...]
     cut_off: tuple[int, ...] | None  # sentences, from 1, whose translation reached the length limit; None: unknown
     scores: tuple[Score, ...] = ()
     noise: tuple[NoiseScore, ...] = ()  # if robustness is measured
+
+    @property
+    def label(self) -> str:
+        """What tells translations of one test set by one run apart, as `Score.label`."""
+        return f"{self.checkpoint} {self.search}".strip()
 
     @property
     def all_scores(self) -> tuple[Score, ...]:
@@ -68,9 +74,23 @@ class ScoredSet:
         return (*self.scores, *[noisy.score for noisy in self.noise])
 
     @cached_property
-    def mistakes(self) -> Mistakes:
-        """The mistakes in the translations."""
+    def mistakes(self) -> list[dict[str, str]]:
+        """For each sentence, a note on each mistake that it could have; "" where it is without it."""
         return find_mistakes(self.text, self.hypotheses, self.cut_off)
+
+    @property
+    def mistake_counts(self) -> dict[str, dict[str, int]]:
+        """For each mistake, the `count` of sentences with it, and `of` how many that could have it."""
+        counts = {}
+        for name in MEANINGS:
+            possible = [notes[name] for notes in self.mistakes if name in notes]
+            counts[name] = {"count": len([note for note in possible if note]), "of": len(possible)}
+        return counts
+
+    @cached_property
+    def sentence_chrf(self) -> list[float]:
+        """The chrF of each sentence on raw text."""
+        return sentence_chrf(self.hypotheses, self.text.references)
 
     @cached_property
     def scores_by_source(self) -> dict[str, dict[MetricName, float]]:
@@ -162,11 +182,11 @@ def save_set(folder: Path, scored: ScoredSet, own_names: Sequence[str] = ()) -> 
     if not (set_folder / SOURCE_FILE).is_file():
         for name, content in _text_files(text).items():
             write_text(set_folder / name, content)
-    translations, details_file = _label_files(set_folder, scored.label)
+    translations, details_file = _label_files(set_folder, scored.checkpoint, scored.search)
     details = _Details(
         cut_off=scored.cut_off or (),
         origins=text.origins if scored.scores_by_source else (),
-        mistakes=scored.mistakes.to_json(),
+        mistakes=scored.mistake_counts,
         scores_by_source=scored.scores_by_source,
         noise=scored.noise,
     )
@@ -175,9 +195,9 @@ def save_set(folder: Path, scored: ScoredSet, own_names: Sequence[str] = ()) -> 
     add_scores(folder, scored.all_scores, own_names)
 
 
-def _label_files(set_folder: Path, label: Label) -> tuple[Path, Path]:
-    """Return the files of the translations with this label, and of the details."""
-    name = f"{label.checkpoint}.{label.search}"
+def _label_files(set_folder: Path, checkpoint: str, search: str) -> tuple[Path, Path]:
+    """Return the files of the translations by a checkpoint and search, and of the details."""
+    name = f"{checkpoint}.{search}"
     return set_folder / f"{name}.txt", set_folder / f"{name}.json"
 
 
@@ -192,20 +212,22 @@ def saved_sets(folder: Path, system: str) -> list[ScoredSet]:
 
     Raises RunError: a file is damaged.
     """
-    scores_of_sets: dict[tuple[str, Label], list[Score]] = {}
+    scores_of_sets: dict[tuple[str, str], list[Score]] = {}
     for score in read_scores(folder):
         scores_of_sets.setdefault((score.test_set, score.label), []).append(score)
     sets = []
-    for (name, label), scores in scores_of_sets.items():
-        files = _label_files(folder / name, label)
+    for scores in scores_of_sets.values():
+        set_folder = folder / scores[0].test_set
+        files = _label_files(set_folder, scores[0].checkpoint, scores[0].search)
         if all(file.is_file() for file in files):
-            sets.append(_read_set(folder / name, system, label, scores))
+            sets.append(_read_set(set_folder, system, scores))
     return sets
 
 
-def _read_set(set_folder: Path, system: str, label: Label, scores: Sequence[Score]) -> ScoredSet:
-    """Return the translations with a label; raise RunError if a file is damaged."""
-    translations, details_file = _label_files(set_folder, label)
+def _read_set(set_folder: Path, system: str, scores: Sequence[Score]) -> ScoredSet:
+    """Return the translations that have `scores`; raise RunError if a file is damaged."""
+    checkpoint, search = scores[0].checkpoint, scores[0].search
+    translations, details_file = _label_files(set_folder, checkpoint, search)
     try:
         # 1. Read the files.
         sources = _read_lines(set_folder / SOURCE_FILE)
@@ -233,7 +255,8 @@ def _read_set(set_folder: Path, system: str, label: Label, scores: Sequence[Scor
     return ScoredSet(
         text=text,
         system=system,
-        label=label,
+        checkpoint=checkpoint,
+        search=search,
         hypotheses=tuple(hypotheses),
         cut_off=details.cut_off,
         scores=tuple(scores),

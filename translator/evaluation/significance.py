@@ -13,7 +13,7 @@ from sacrebleu.significance import Result
 
 from translator.config import MetricName
 from translator.evaluation.metrics import bounded_resamples, reference_sides, resample, scorer
-from translator.evaluation.text_variants import RAW_TEXT, TextVariant
+from translator.evaluation.text_variants import RAW, Spelling
 
 TRIALS: Final = 10_000  # of approximate randomisation
 Method = Literal["bootstrap", "randomisation"]
@@ -57,7 +57,8 @@ def paired_test(
     references: Sequence[tuple[str, ...]],
     *,
     metric: MetricName,
-    variant: TextVariant = RAW_TEXT,
+    normalization: str = RAW,
+    spell: Spelling = str,
     method: Method = "bootstrap",
 ) -> PairedTest:
     """Return sacreBLEU's test of each system against the first; a difference of 0 has the p-value 1.
@@ -66,16 +67,17 @@ def paired_test(
         systems: the N translations of each system by its name; the first is the baseline.
         references: one or more for each sentence.
         metric: all but `length_ratio` and COMET.
-        variant: the normalization of both sides.
+        normalization: label of the form of both sides.
+        spell: makes that form.
         method: paired bootstrap or paired approximate randomisation.
     """
     # 1. Spell both sides in the same way, and draw.
     spelt_systems: list[tuple[str, Sequence[str]]] = []
     for name, texts in systems.items():
-        spelt_systems.append((name, [variant.spell(text) for text in texts]))
+        spelt_systems.append((name, [spell(text) for text in texts]))
     draws = bounded_resamples(len(references)) if method == "bootstrap" else TRIALS
     signature, results = resample(
-        spelt_systems, scorer(metric), reference_sides(references, variant.spell), _KINDS[method], draws
+        spelt_systems, scorer(metric), reference_sides(references, spell), _KINDS[method], draws
     )
 
     # 2. Take each system's result, and its difference from the baseline.
@@ -85,7 +87,7 @@ def paired_test(
         system_results.append(_system_result(name, result, float(result.score - baseline_score)))
     return PairedTest(
         metric=metric,
-        normalization=variant.label,
+        normalization=normalization,
         method=method,
         signature=signature,
         systems=tuple(system_results),

@@ -12,7 +12,6 @@ from translator.corpus.normalizer import Normalizer
 from translator.corpus.reading.lines import LONGEST_LINE, Unreadable, read_lines
 from translator.corpus.reading.packing import read_blocks
 from translator.errors import CheckpointError, InputError, RunError
-from translator.evaluation.metrics import Label
 from translator.evaluation.results import SOURCE_FILE, ScoredSet, saved_sets
 from translator.run.arabic_shaping import is_persian
 from translator.run.folder import RunFolder
@@ -109,7 +108,7 @@ def newest_sets(folder: Path | str, checkpoint: str | None = None) -> dict[str, 
     names = _checkpoint_names(run, checkpoint)
     sets: dict[str, ScoredSet] = {}
     for scored in saved_sets(run.evaluation_folder, run.path.resolve().name):
-        if checkpoint is None or scored.label.checkpoint in names:
+        if checkpoint is None or scored.checkpoint in names:
             sets.setdefault(scored.text.name, scored)
     if not sets:
         of_checkpoint = f" of {checkpoint}" if checkpoint else ""
@@ -176,9 +175,7 @@ def _set_of_file(path: Path, text: HeldOutSet, origin: str) -> ScoredSet:
     if len(hypotheses) == line_count:
         left_out = set(text.left_out)
         hypotheses = [line for number, line in enumerate(hypotheses, start=1) if number not in left_out]
-    return ScoredSet(
-        text=text, system=path.name, label=Label(checkpoint="", search=""), hypotheses=tuple(hypotheses), cut_off=None
-    )
+    return ScoredSet(text=text, system=path.name, hypotheses=tuple(hypotheses), cut_off=None)
 
 
 def _read_lines(path: Path, fitting_counts: Sequence[int] = (), origin: str = "") -> list[str]:

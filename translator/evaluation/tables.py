@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, groupby
 from typing import Final, Literal, NamedTuple
@@ -11,15 +12,16 @@ from tabulate import tabulate
 from translator.config import MetricName
 from translator.corpus.held_out import HeldOutSet, left_out_note
 from translator.evaluation.compare import SystemComparison
-from translator.evaluation.markdown import escape_markdown
 from translator.evaluation.metrics import LOWER_IS_BETTER, Score, show_value
-from translator.evaluation.mistakes import CHECKS
+from translator.evaluation.mistakes import MEANINGS
 from translator.evaluation.results import ScoredSet
 from translator.evaluation.significance import METHODS, SystemResult
 from translator.evaluation.text_variants import RAW
 from translator.run.text import excerpt, text_table
 
 Form = Literal["text", "markdown", "latex", "csv"]
+_MARKUP: Final = re.compile(r"[\\`*_{}\[\]<>#|&~$!]")  # characters special to Markdown or HTML
+_BIDI_CONTROL: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _MAX_LABEL: Final = 40  # characters of the name of a system
 _MAX_TITLE: Final = 300
 _NO_VALUE: Final = "–"
@@ -103,19 +105,16 @@ def short_form(normalization: str) -> str:
 
 def mistake_table(systems: Mapping[str, ScoredSet]) -> Table:
     """Return the counts of each mistake, like `3 of 20 (15.0%)`, with a column for each system."""
-    rows = []
-    for name in CHECKS:
-        cells = []
-        for scored in systems.values():
-            possible = scored.mistakes.possible[name]
-            count = scored.mistakes.count(name)
-            cells.append(f"{count:,} of {possible:,} ({count / possible:.1%})" if possible else _NO_VALUE)
-        rows.append([shown_name(name), *cells])
+    rows = [[shown_name(name)] for name in MEANINGS]
+    for scored in systems.values():
+        for row, counts in zip(rows, scored.mistake_counts.values(), strict=True):
+            count, possible = counts["count"], counts["of"]
+            row.append(f"{count:,} of {possible:,} ({count / possible:.1%})" if possible else _NO_VALUE)
     return Table(
         title=f"{_name_of_set(systems)}: sentences with mistakes",
         header=["mistake", *_columns(systems, "sentences")],
         rows=rows,
-        notes=[f"{shown_name(name)}: {check.meaning}" for name, check in CHECKS.items()],
+        notes=[f"{shown_name(name)}: {meaning}" for name, meaning in MEANINGS.items()],
     )
 
 
@@ -169,9 +168,10 @@ def significance_tables(comparison: SystemComparison) -> list[Table]:
     sentence_count = count_sentences(len(text.sources), text.left_out)
     baseline = excerpt(next(iter(comparison.sets)), _MAX_LABEL)
     counts = []
-    for compared in comparison.by_sentence:
-        numbers = f"{compared.wins:,} better, {compared.losses:,} worse, {compared.ties:,} alike"
-        counts.append(f"{excerpt(compared.system, _MAX_LABEL)} against {baseline} by sentence (chrF, raw): {numbers}")
+    for system in comparison.compared:
+        sentences = comparison.count_sentences(system)
+        numbers = f"{sentences['wins']:,} better, {sentences['losses']:,} worse, {sentences['ties']:,} alike"
+        counts.append(f"{excerpt(system, _MAX_LABEL)} against {baseline} by sentence (chrF, raw): {numbers}")
     tables = []
     for normalization, tests in groupby(comparison.tests, key=lambda test: test.normalization):
         rows = []
@@ -268,6 +268,12 @@ def _format_note(note: str, form: Form) -> str:
             return f"- {escape_markdown(note)}"
         case "latex":
             return f"% {note}"
+
+
+def escape_markdown(text: str) -> str:
+    """Return `text` on one line, with characters special to Markdown or HTML as entities."""
+    line = " ".join(_BIDI_CONTROL.sub("", text).split())
+    return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", line)
 
 
 def _csv_line(cells: Sequence[str]) -> str:

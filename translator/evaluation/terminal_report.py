@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from translator.evaluation.compare import Difference, SystemComparison
+from translator.evaluation.compare import SystemComparison
 from translator.evaluation.metrics import Score
 from translator.evaluation.tables import (
     Form,
@@ -47,26 +47,24 @@ def format_comparison(comparison: SystemComparison, form: Form = "text") -> list
 
 def format_differences(comparison: SystemComparison) -> list[str]:
     """Return the sentences for which a system is better or worse than the baseline by most."""
-    baseline = excerpt(next(iter(comparison.sets)), _MAX_TEXT)
+    baseline_name = excerpt(next(iter(comparison.sets)), _MAX_TEXT)
+    baseline = comparison.baseline
     lines: list[str] = []
-    for sentences in comparison.by_sentence:
-        system = excerpt(sentences.system, _MAX_TEXT)
-        for direction, differences in (("better", sentences.better), ("worse", sentences.worse)):
-            if differences:
-                lines += ["", f"sentences for which {system} is {direction} than {baseline} by most:"]
-            for difference in differences:
-                lines += _format_difference(difference, system, baseline)
-    return lines
-
-
-def _format_difference(difference: Difference, system: str, baseline: str) -> list[str]:
-    """Return a sentence with its references and both translations as lines."""
-    named_texts = [("source    ", difference.source)]
-    named_texts += [("reference ", reference) for reference in difference.references]
-    named_texts += [(f"{baseline}:", difference.baseline), (f"{system}:", difference.system)]
-    scores = f"chrF {difference.system_chrf:.1f}, of {baseline} {difference.baseline_chrf:.1f}"
-    lines = [f"  sentence {difference.sentence:,}: {scores}"]
-    lines += [f"    {name} {excerpt(text, _MAX_TEXT)}" for name, text in named_texts]
+    for name in comparison.compared:
+        system_name = excerpt(name, _MAX_TEXT)
+        system = comparison.sets[name]
+        for direction, rows in comparison.largest_differences(name).items():
+            if rows:
+                lines += ["", f"sentences for which {system_name} is {direction} than {baseline_name} by most:"]
+            for row in rows:
+                # Show a sentence with its references and both translations.
+                named_texts = [("source    ", baseline.text.sources[row])]
+                named_texts += [("reference ", reference) for reference in baseline.text.references[row]]
+                named_texts += [(f"{baseline_name}:", baseline.hypotheses[row])]
+                named_texts += [(f"{system_name}:", system.hypotheses[row])]
+                scores = f"chrF {system.sentence_chrf[row]:.1f}, of {baseline_name} {baseline.sentence_chrf[row]:.1f}"
+                lines.append(f"  sentence {row + 1:,}: {scores}")
+                lines += [f"    {label} {excerpt(text, _MAX_TEXT)}" for label, text in named_texts]
     return lines
 
 

@@ -1,7 +1,7 @@
 """Text variants: raw, normalized, and folded text, on which a metric compares translations and references."""
 
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from translator.config import NormalizationConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
@@ -12,20 +12,15 @@ RAW: Final = "raw"  # the `normalization` of a score on unchanged text: referenc
 ZWNJ: Final = "\u200c"
 
 
-class TextVariant(NamedTuple):
-    """A normalization of both sides before the comparison; `label` is the `normalization` of its scores."""
-
-    label: str
-    spell: Callable[[str], str]
-
-
-RAW_TEXT: Final = TextVariant(label=RAW, spell=str)
+Spelling = Callable[[str], str]
+"""What is done to both sides before a comparison."""
+RAW_TEXT: Final[Mapping[str, Spelling]] = {RAW: str}
 
 
 def text_variants(
     config: NormalizationConfig, languages: Languages = (ENGLISH, PERSIAN), rules: NormalizerRules | None = None
-) -> list[TextVariant]:
-    """Return three variants: raw, normalized, and normalized with spaces for ZWNJ; labels name changed rules.
+) -> dict[str, Spelling]:
+    """Return three variants by label, the `normalization` of scores: raw, normalized, and with spaces for ZWNJ.
 
     Args:
         config: chooses among the rules.
@@ -41,8 +36,8 @@ def text_variants(
     defaults = NormalizationConfig().model_dump()
     changed_rules = [f"{key}={value}" for key, value in config.model_dump().items() if value != defaults[key]]
     name = f"normalizer-{normalizer.rules.version}"
-    return [
-        RAW_TEXT,
-        TextVariant(label=" ".join([f"{name} on both sides", *changed_rules]), spell=normalizer.target),
-        TextVariant(label=" ".join([f"{name}, ZWNJ as space, on both sides", *changed_rules]), spell=fold),
-    ]
+    return {
+        **RAW_TEXT,
+        " ".join([f"{name} on both sides", *changed_rules]): normalizer.target,
+        " ".join([f"{name}, ZWNJ as space, on both sides", *changed_rules]): fold,
+    }

@@ -9,10 +9,12 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from tabulate import tabulate
 
 from translator.evaluation import Score, TranslatedPair
-from translator.evaluation.markdown import isolate_persian, markdown_table
+from translator.evaluation.tables import escape_markdown
 from translator.evaluation.text_variants import RAW
+from translator.run.arabic_shaping import is_persian
 from translator.run.files import storage_errors
 
 TEST_SUFFIX: Final = ".test"  # suffix of an event file that an evaluation wrote
@@ -59,7 +61,7 @@ class EventFile:
         for pair in pairs:
             translation = isolate_persian(pair.hypothesis, like=pair.reference)
             cells.append((isolate_persian(pair.source), isolate_persian(pair.reference), translation))
-        table = markdown_table(("source", "reference", "translation"), cells)
+        table = tabulate(cells, ("source", "reference", "translation"), tablefmt="pipe", disable_numparse=True)
         with storage_errors(self._folder):
             self._writer.add_text("validation/translations", table, step)
 
@@ -72,6 +74,13 @@ class EventFile:
         """Write what is not written yet, and close the file."""
         with storage_errors(self._folder):
             self._writer.close()
+
+
+def isolate_persian(text: str, like: str | None = None) -> str:
+    """Return `text` in Markdown, isolated as right-to-left if it, or the text `like`, is Persian."""
+    escaped = escape_markdown(text)
+    # Uses Unicode isolates, since TensorBoard removes the `dir` attribute of HTML.
+    return f"\u2067{escaped}\u2069" if is_persian(like or text) else escaped
 
 
 def show_test_scores(folder: Path, scores: Sequence[Score], *, has_own_set: bool) -> None:

@@ -5,15 +5,16 @@ import html as html_library
 import pytest
 from tensorboard.plugin_util import markdown_to_safe_html
 
-from translator.evaluation.markdown import escape_markdown, isolate_persian, markdown_table
+from translator.evaluation.tables import Table, format_tables
+from translator.training.monitoring.event_file import isolate_persian
 
 MARKUP = ["<script>alert(1)</script>", "a | b", "**bold**", "[x](javascript:y)", "`code`", "&amp;", "\\|", "$x$"]
 
 
 @pytest.mark.parametrize("text", MARKUP)
 def test_markup_in_a_table_is_shown_as_text(text: str) -> None:
-    table = markdown_table(("a", "b"), [(escape_markdown(text), isolate_persian(text))])
-    page = markdown_to_safe_html(table)
+    lines = format_tables([Table(title=text, header=["a", "b"], rows=[[text, text]])], "markdown")
+    page = markdown_to_safe_html("\n".join(lines))
     assert page.count("<td>") == 2
     cell = page.partition("<td>")[2].partition("</td>")[0]
     assert "<" not in cell
