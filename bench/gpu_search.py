@@ -17,7 +17,7 @@ from translator.config import ModelConfig, SearchConfig
 from translator.core import SPECIAL_TOKENS
 from translator.core.hypothesis import Rows
 from translator.core.transformer import Transformer
-from translator.inference.torch_searcher import TorchSearcher
+from translator.inference.engines.torch_searcher import TorchSearcher
 from translator.search.request import SearchRequest
 from translator.speed.inference_copy import prepare
 

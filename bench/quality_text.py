@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from bench.scores import read_lines
 from translator.config import Config, load_config
-from translator.corpus.split import SPLITS
+from translator.corpus.selecting.split import SPLITS
 from translator.data import DataHandler
 from translator.run.files import new_folder, write_json, write_text
 

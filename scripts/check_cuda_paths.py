@@ -31,7 +31,7 @@ from translator.core.loss import Losses, TeacherForcing, head_loss
 from translator.core.transformer import Transformer
 from translator.core.update import Learner, StepResult
 from translator.data import Batch, StepBatches, collate_rows
-from translator.inference.torch_searcher import TorchSearcher
+from translator.inference.engines.torch_searcher import TorchSearcher
 from translator.search.request import SearchRequest
 from translator.speed.blockwise_loss import blockwise_head_loss
 from translator.speed.compiling import compile_loss

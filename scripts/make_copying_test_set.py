@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 from translator.corpus.held_out import read_held_out_folder
-from translator.corpus.number_agreement import numbers_of
+from translator.corpus.selecting.number_agreement import numbers_of
 
 PAIRS_OF_LINKS = 200  # of each source of the corpus
 END = re.compile(r"[.!?…؟؛۔:\s]*$")

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.support.tiny_runs import run
-from translator.corpus.normalizer import CURRENT_RULES, NORMALIZER_VERSION
-from translator.corpus.normalizer_file import normalizer_for, read_rules
-from translator.corpus.normalizer_rules import NormalizerRules, Rewriting, Row, Work
+from translator.corpus.normalizer.normalizer import CURRENT_RULES, NORMALIZER_VERSION
+from translator.corpus.normalizer.normalizer_file import normalizer_for, read_rules
+from translator.corpus.normalizer.normalizer_rules import NormalizerRules, Rewriting, Row, Work
 from translator.corpus.prepare import prepare_corpus
 from translator.data import DataHandler
 from translator.errors import CheckpointError, RunError
@@ -42,7 +42,7 @@ def mended() -> NormalizerRules:
 
 
 def mend(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translator.corpus.normalizer.CURRENT_RULES", mended())
+    monkeypatch.setattr("translator.corpus.normalizer.normalizer.CURRENT_RULES", mended())
 
 
 def test_a_mended_rule_changes_the_text_of_a_new_run(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +95,7 @@ def test_the_orthography_of_translations_is_that_of_the_model(
 ) -> None:
     rules = [rule for rule in CURRENT_RULES.rules if rule.key != "orthography"]
     without_orthography = replace(CURRENT_RULES, rules=tuple(rules))
-    monkeypatch.setattr("translator.corpus.normalizer.CURRENT_RULES", without_orthography)
+    monkeypatch.setattr("translator.corpus.normalizer.normalizer.CURRENT_RULES", without_orthography)
     assert Translator.load(random_run).normalizer.unify_orthography("می روم") == "می\u200cروم"
 
 

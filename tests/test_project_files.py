@@ -110,7 +110,7 @@ def test_install_hints_match_the_declared_requirements() -> None:
     assert f'-m pip install "{parquet}"`' in text_of("docs/corpora.md")
 
     (engine,) = [requirement for requirement in PROJECT["dependencies"] if requirement.startswith("ctranslate2")]
-    assert f'install_command("{engine}")' in text_of("translator/inference/ctranslate2_library.py")
+    assert f'install_command("{engine}")' in text_of("translator/inference/engines/ctranslate2_library.py")
 
 
 def test_make_passes_apostrophes_on_and_names_an_export_after_its_run() -> None:

@@ -15,7 +15,7 @@ from translator.cli import main
 from translator.config import load_config
 from translator.corpus.derived import best_translations, corpus_of_run
 from translator.evaluation.metrics import sentence_bleu
-from translator.inference.exported import is_export
+from translator.inference.engines.exported import is_export
 from translator.inference.translator import Translator
 from translator.recipes.distillation import write_distillation
 from translator.run.folder import RunFolder

@@ -4,7 +4,7 @@ import sys
 import unicodedata
 from collections.abc import Mapping
 
-from translator.corpus import characters
+from translator.corpus.normalizer import characters
 
 EVERY_CHARACTER = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
 

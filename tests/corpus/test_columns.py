@@ -11,7 +11,7 @@ import pytest
 from tests.support.corpora import PACKERS, PAIRS, complaint, folder_of, one_file
 from translator.config import CorpusConfig, SourceConfig
 from translator.corpus.fingerprint import corpus_fingerprint
-from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.reading.columns import usual_columns
 from translator.corpus.reading.lines import Pair

@@ -25,7 +25,7 @@ from translator.corpus import download
 from translator.corpus.download import download_dataset
 from translator.corpus.evaluation_texts import flores_texts, wmt_texts
 from translator.corpus.held_out import held_out_argument, read_held_out
-from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.public_corpora import DATASETS, Dataset, RemoteFile, find_dataset, recipe_snippet
 from translator.corpus.reading.pairs import read_pairs
 from translator.corpus.sources import corpora_in_arguments

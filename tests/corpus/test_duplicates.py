@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translator.corpus.duplicates import beyond_cap, mix
+from translator.corpus.selecting.duplicates import beyond_cap, mix
 
 
 def test_mix_is_splitmix64() -> None:

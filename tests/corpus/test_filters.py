@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from translator.config import FilterConfig, NormalizationConfig, SourceConfig
-from translator.corpus.filters import PAIR_RULES, PairFilter, Sides
-from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.reading.pairs import read_pairs
+from translator.corpus.selecting.filters import PAIR_RULES, PairFilter, Sides
 
 SHARED = Path("../shared/data")
 SAMPLE = Path("data/sample")

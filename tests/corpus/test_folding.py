@@ -2,7 +2,7 @@
 
 import pytest
 
-from translator.corpus.folding import fold
+from translator.corpus.selecting.folding import fold
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.reading.lines import Pair
 from translator.corpus.reading.pairs import read_pairs
-from translator.corpus.split import SPLITS
+from translator.corpus.selecting.split import SPLITS
 from translator.errors import CorpusError, TranslatorError
 
 INPUTS: Final = int(os.environ.get("FUZZ_INPUTS", "1500"))

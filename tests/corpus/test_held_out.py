@@ -22,7 +22,7 @@ from translator.corpus.held_out import (
     read_held_out_folder,
     write_held_out,
 )
-from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.prepare import prepare_corpus
 from translator.errors import CorpusError, InputError, RunError
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translator.corpus.mojibake import is_suspect, repair_decoding
+from translator.corpus.normalizer.mojibake import is_suspect, repair_decoding
 
 PERSIAN = ["سلام", "می\u200cخواهم کتاب\u200cها را بخوانم؟", "از «ایران» ۱۲ پچژگ", "گفت: «آری»"]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translator.corpus.near_duplicates import (
+from translator.corpus.selecting.near_duplicates import (
     BANDS,
     MINIMUM_NGRAMS,
     NGRAM,

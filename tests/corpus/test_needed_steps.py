@@ -2,10 +2,10 @@
 
 import pytest
 
-from translator.corpus.characters import CharacterTable
-from translator.corpus.needed_steps import NeededSteps
-from translator.corpus.normalizer_rules import Rewriting, Row, Step
-from translator.corpus.rewriting import compile_step
+from translator.corpus.normalizer.characters import CharacterTable
+from translator.corpus.normalizer.needed_steps import NeededSteps
+from translator.corpus.normalizer.normalizer_rules import Rewriting, Row, Step
+from translator.corpus.normalizer.rewriting import compile_step
 
 TABLE = CharacterTable()
 STARS = Rewriting(rows=(Row(contains="*", pattern=r"\*", replacement="+"),))

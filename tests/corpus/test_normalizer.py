@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 
 from tests.support.doc_examples import ROOT, blocks
 from translator.config import NormalizationConfig, SourceConfig
-from translator.corpus.characters import CharacterTable
 from translator.corpus.fingerprint import PREPARE_VERSION
-from translator.corpus.folding import fold
-from translator.corpus.mojibake import is_suspect
-from translator.corpus.named_functions import FUNCTIONS
-from translator.corpus.normalizer import CURRENT_RULES, Normalizer
-from translator.corpus.normalizer_file import read_rules
-from translator.corpus.normalizer_rules import NOTHING as NOTHING_TO_DO
-from translator.corpus.normalizer_rules import NormalizerRules
+from translator.corpus.normalizer.characters import CharacterTable
+from translator.corpus.normalizer.mojibake import is_suspect
+from translator.corpus.normalizer.named_functions import FUNCTIONS
+from translator.corpus.normalizer.normalizer import CURRENT_RULES, Normalizer
+from translator.corpus.normalizer.normalizer_file import read_rules
+from translator.corpus.normalizer.normalizer_rules import NOTHING as NOTHING_TO_DO
+from translator.corpus.normalizer.normalizer_rules import NormalizerRules
 from translator.corpus.reading.pairs import read_pairs
+from translator.corpus.selecting.folding import fold
 
 Side = Literal["source", "target"]
 CHARACTERS = (

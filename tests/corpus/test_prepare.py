@@ -12,18 +12,19 @@ import pytest
 
 from tests.support.corpora import Rows, contents, tsv
 from translator.config import CorpusConfig, SourceConfig
-from translator.corpus import candidates, cleaning, fingerprint, prepare
-from translator.corpus.candidates import Candidates, collect_candidates
+from translator.corpus import fingerprint, prepare
 from translator.corpus.file_hashes import hashes_of_files
 from translator.corpus.fingerprint import corpus_fingerprint
-from translator.corpus.folding import fold
-from translator.corpus.normalizer import CURRENT_RULES
-from translator.corpus.normalizer_rules import NormalizerRules
+from translator.corpus.normalizer.normalizer import CURRENT_RULES
+from translator.corpus.normalizer.normalizer_rules import NormalizerRules
 from translator.corpus.preparation_counts import EXAMPLES, RULES, Example, format_report
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus, Side
 from translator.corpus.reading.pairs import read_pairs
-from translator.corpus.split import SPLITS
+from translator.corpus.selecting import candidates, cleaning
+from translator.corpus.selecting.candidates import Candidates, collect_candidates
+from translator.corpus.selecting.folding import fold
+from translator.corpus.selecting.split import SPLITS
 from translator.errors import CorpusError, StorageError
 
 DATA = Path("../shared/data")

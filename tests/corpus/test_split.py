@@ -12,9 +12,9 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from translator.config import CorpusConfig, FilterConfig, SourceConfig, SplitConfig
-from translator.corpus.duplicates import Hashes, Keys, mix
-from translator.corpus.near_duplicates import NearDuplicateIndex, signatures
-from translator.corpus.split import (
+from translator.corpus.selecting.duplicates import Hashes, Keys, mix
+from translator.corpus.selecting.near_duplicates import NearDuplicateIndex, signatures
+from translator.corpus.selecting.split import (
     SELECTION_RULES,
     SPLITS,
     Fates,

@@ -11,7 +11,7 @@ from tests.support.corpora import contents
 from tests.support.sentences import ENGLISH, PERSIAN, unigram
 from tests.support.toy_corpora import write_pairs
 from translator.config import CorpusConfig, NormalizationConfig, SourceConfig, SplitConfig
-from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.data import corpus_tokens

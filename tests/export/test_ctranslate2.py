@@ -15,9 +15,9 @@ from translator.config import SearchConfig
 from translator.core.hypothesis import Hypothesis
 from translator.core.transformer import Transformer
 from translator.errors import ConfigError, InputError
-from translator.inference.ctranslate2 import Ctranslate2Searcher
-from translator.inference.ctranslate2_writer import write_ctranslate2
-from translator.inference.torch_searcher import TorchSearcher
+from translator.inference.engines.ctranslate2 import Ctranslate2Searcher
+from translator.inference.engines.ctranslate2_writer import write_ctranslate2
+from translator.inference.engines.torch_searcher import TorchSearcher
 from translator.search.request import SearchRequest
 from translator.subword import SubwordPair
 

@@ -16,7 +16,7 @@ from tests.support.export_stand_ins import TEXTS
 from translator import Translator
 from translator.errors import ConfigError, RunError
 from translator.export.package import export_run
-from translator.inference.ctranslate2_library import choose_ctranslate2_device
+from translator.inference.engines.ctranslate2_library import choose_ctranslate2_device
 from translator.run.folder import RunFolder
 from translator.search.request import SearchRequest
 

@@ -18,7 +18,7 @@ from translator.checkpoint.retention import mark_best
 from translator.checkpoint.state import PinnedCheckpoint, pin_checkpoint
 from translator.errors import InputError, RunError, StorageError
 from translator.export.package import export_run
-from translator.inference import export_cache
+from translator.inference.engines import export_cache
 from translator.run.folder import RunFolder
 
 TRANSLATION = "در باز است."
@@ -70,7 +70,7 @@ def test_best_may_move_while_its_checkpoint_is_loaded(
     small_run(tmp_path, subword_folder, step=9)
     (expected,) = Translator.load(run.path, engine="torch").score([TEXTS[0]], [TRANSLATION])
 
-    monkeypatch.setattr("translator.inference.engine.pin_checkpoint", pin_and_move_best)
+    monkeypatch.setattr("translator.inference.engines.engine.pin_checkpoint", pin_and_move_best)
     translator = Translator.load(run.path, engine=engine)
     assert (run.checkpoints_folder / "best").readlink().name == "step-000005"
     assert translator.checkpoint_name == "step-000009"
@@ -233,7 +233,7 @@ def test_a_pickle_in_an_export_is_never_loaded(engine: str, run: RunFolder, trap
 def read_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Refuse the lock of an export, as the disk refuses it in a run that one may only read."""
     refused = Mock(side_effect=PermissionError(13, "Permission denied"))
-    monkeypatch.setattr("translator.inference.export_cache.filelock.FileLock", refused)
+    monkeypatch.setattr("translator.inference.engines.export_cache.filelock.FileLock", refused)
 
 
 @pytest.mark.usefixtures("read_only")
@@ -290,7 +290,7 @@ def test_an_export_that_cannot_be_written_falls_back_to_torch(
     run: RunFolder, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = Mock(side_effect=StorageError("cannot write export: no space left"))
-    monkeypatch.setattr("translator.inference.engine.exported_beside", full)
+    monkeypatch.setattr("translator.inference.engines.engine.exported_beside", full)
     assert_falls_back(caplog, "cannot write export: no space left", run.path)
 
 

@@ -14,12 +14,12 @@ import pytest
 
 from tests.support.export_stand_ins import small_run
 from translator import Translator
-from translator.corpus.normalizer_file import read_rules, rules_of_run
+from translator.corpus.normalizer.normalizer_file import read_rules, rules_of_run
 from translator.errors import CheckpointError, InputError, RunError, StorageError
 from translator.evaluation.metrics import Score
 from translator.evaluation.results import add_scores
 from translator.export.package import FORMATS, export_run
-from translator.inference.exported import INDEX_FILE, read_index
+from translator.inference.engines.exported import INDEX_FILE, read_index
 from translator.run.files import write_json
 from translator.run.folder import RunFolder
 from translator.run.records import sign

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from translator.inference.display import choose_display, visual_lines
+from translator.inference.files.display import choose_display, visual_lines
 
 
 class Terminal(io.StringIO):

@@ -15,10 +15,10 @@ import pytest
 
 from tests.support.loud_translator import ENVIRONMENT, STOPPABLE, loud
 from translator.errors import CorpusError, InputError, Interrupted, StorageError
-from translator.inference.file_translation import translate_file
-from translator.inference.line_reader import FILE, Chunk, read_lines
-from translator.inference.line_translation import Work
-from translator.inference.output_formats import OutputForm
+from translator.inference.files.file_translation import translate_file
+from translator.inference.files.line_reader import FILE, Chunk, read_lines
+from translator.inference.files.line_translation import Work
+from translator.inference.files.output_formats import OutputForm
 
 WORK = Work(loud, OutputForm())
 LINES = FILE.at_most
@@ -122,7 +122,7 @@ def test_a_killed_file_translation_resumes_to_the_same_bytes(
         file.write(b"half a li" * 9999)
 
     # The same translation with another number of processes, which does not restart the work.
-    monkeypatch.setattr("translator.inference.line_translation.available_cores", lambda: 1)
+    monkeypatch.setattr("translator.inference.files.line_translation.available_cores", lambda: 1)
     translator = loud(processes=2)
     translate_file(Work(lambda: translator, OutputForm()), source, output)
     assert output.read_text(encoding="utf-8") == upper_case(source)
@@ -313,8 +313,8 @@ def test_an_input_that_changes_while_it_is_hashed_is_refused_before_a_model_is_l
         yield from read_lines(path, *arguments, **options)
         rewrite_the_last_line(source)
 
-    monkeypatch.setattr("translator.inference.line_translation.read_lines", read_and_change)
-    monkeypatch.setattr("translator.inference.file_translation.check_source", lambda *_: None)
+    monkeypatch.setattr("translator.inference.files.line_translation.read_lines", read_and_change)
+    monkeypatch.setattr("translator.inference.files.file_translation.check_source", lambda *_: None)
     with pytest.raises(InputError, match=r"source\.txt changed during its translation"):
         translate_file(Work(pytest.fail, OutputForm()), source, tmp_path / "out")
 
@@ -336,7 +336,7 @@ def test_no_line_is_lost_if_the_next_program_takes_other_batches(
     rows_before: int, rows_after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A partial file of other batches does not count by itself; let it.
-    monkeypatch.setattr("translator.inference.file_translation._fingerprint", lambda *_: "0" * 64)
+    monkeypatch.setattr("translator.inference.files.file_translation._fingerprint", lambda *_: "0" * 64)
     source = tmp_path / "in"
     lines = [f"line {number}\n" for number in range(10_000)]
     source.write_text("".join(lines), encoding="utf-8")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translator.inference.joining import join_segments
+from translator.inference.text.joining import join_segments
 from translator.inference.translation import Translation
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.support.echo_model import Words, echo
-from translator.inference.latin_words import with_source_spelling
+from translator.inference.text.latin_words import with_source_spelling
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.support.pipes import pipe_with
 from translator.errors import InputError
-from translator.inference import line_reader
-from translator.inference.line_reader import Chunk, Pace, joined_chunks, read_lines
+from translator.inference.files import line_reader
+from translator.inference.files.line_reader import Chunk, Pace, joined_chunks, read_lines
 
 BOM = b"\xef\xbb\xbf"
 

@@ -9,10 +9,10 @@ import pytest
 
 from tests.support.loud_translator import loud
 from translator.errors import RunError, StorageError
-from translator.inference import line_translation
-from translator.inference.line_reader import Chunk
-from translator.inference.line_translation import Work, choose_processes, start_worker
-from translator.inference.output_formats import OutputForm
+from translator.inference.files import line_translation
+from translator.inference.files.line_reader import Chunk
+from translator.inference.files.line_translation import Work, choose_processes, start_worker
+from translator.inference.files.output_formats import OutputForm
 
 WORK = Work(loud, OutputForm())
 

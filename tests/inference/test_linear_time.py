@@ -6,14 +6,14 @@ from collections.abc import Callable
 import pytest
 
 from translator.config import NormalizationConfig
-from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer.normalizer import Normalizer
 from translator.inference.alignment import Alignment
-from translator.inference.joining import join_segments
-from translator.inference.latin_words import with_source_spelling
-from translator.inference.output_text import without_second_ending
-from translator.inference.sentences import split_sentences
+from translator.inference.text.joining import join_segments
+from translator.inference.text.latin_words import with_source_spelling
+from translator.inference.text.output_text import without_second_ending
+from translator.inference.text.sentences import split_sentences
+from translator.inference.text.untranslated import cut_marks
 from translator.inference.translation import Translation
-from translator.inference.untranslated import cut_marks
 from translator.subword.markup import cut_tags, split_at_breaks, unescaped
 from translator.subword.placeholders import PLACEHOLDERS, cut_out, put_back
 from translator.subword.spelling import FREQUENT, SpellingCorrector

@@ -18,7 +18,7 @@ from translator.config import SearchConfig, parse_config
 from translator.core.transformer import Transformer
 from translator.data import DataHandler
 from translator.errors import CheckpointError, ConfigError, RunError
-from translator.inference.torch_searcher import TorchSearcher, search_precision
+from translator.inference.engines.torch_searcher import TorchSearcher, search_precision
 from translator.run.folder import RunFolder
 from translator.search.request import SearchRequest
 
@@ -67,7 +67,7 @@ def test_a_gpu_that_torch_cannot_use_is_replaced_by_the_cpu_with_a_warning(
 ) -> None:
     run = untrained_run(tiny(f"run.device={setting}"))
     use_torch(monkeypatch, ["V100"], "13.0", CUDA_13)
-    monkeypatch.setattr("translator.inference.engine._may_have_gpu", lambda: True)
+    monkeypatch.setattr("translator.inference.engines.engine._may_have_gpu", lambda: True)
     assert Translator.load(run.path, engine="torch").searcher.arithmetic.startswith("cpu")
     assert "the CPU computes, not the GPU: torch 2.13.0+cu130 has no code for GPU 0 (Tesla V100" in caplog.text
     with pytest.raises(ConfigError, match="no code for GPU 0"):
@@ -166,12 +166,12 @@ def test_bf16_on_a_cpu_is_refused_before_any_work(random_run: Path, engine: str)
 
 
 def test_a_gpu_searches_in_bf16_if_it_supports_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translator.inference.torch_searcher.has_bf16", lambda device: True)
+    monkeypatch.setattr("translator.inference.engines.torch_searcher.has_bf16", lambda device: True)
     assert search_precision("bf16", torch.device("cuda:0")) == "bf16"
 
 
 def test_a_gpu_without_bf16_refuses_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translator.inference.torch_searcher.has_bf16", lambda device: False)
+    monkeypatch.setattr("translator.inference.engines.torch_searcher.has_bf16", lambda device: False)
     with pytest.raises(ConfigError, match="`bf16`, which torch does not support on cuda here; set"):
         search_precision("bf16", torch.device("cuda:0"))
 

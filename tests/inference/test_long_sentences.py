@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translator.inference.long_sentences import split_text
+from translator.inference.text.long_sentences import split_text
 
 
 def words_of(texts: Sequence[str]) -> list[int]:

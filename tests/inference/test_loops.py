@@ -8,8 +8,8 @@ from tests.support.echo_model import Words
 from translator.config import SearchConfig
 from translator.core.hypothesis import Hypothesis
 from translator.errors import CheckpointError
-from translator.inference.loops import find_without_loops
-from translator.inference.searcher import Searcher
+from translator.inference.engines.searcher import Searcher
+from translator.inference.text.loops import find_without_loops
 from translator.search.request import SearchRequest
 
 LOOP = "in in in in"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.inference.alignment import Alignment, AttentionMap
-from translator.inference.output_formats import OutputForm
+from translator.inference.files.output_formats import OutputForm
 from translator.inference.translation import Translation
 
 BEST = Translation("در باز است.", score=-1.5, normalized_score=-0.75, tokens=5, pieces=1, finished=True)

@@ -6,9 +6,9 @@ import pytest
 
 from tests.support.echo_model import GREEDY, Words, echo
 from translator.config import NormalizationConfig, SearchConfig
-from translator.corpus.normalizer import Normalizer
-from translator.inference.output_text import OutputWriter, without_second_ending
-from translator.inference.segments import Segment
+from translator.corpus.normalizer.normalizer import Normalizer
+from translator.inference.text.output_text import OutputWriter, without_second_ending
+from translator.inference.text.segments import Segment
 from translator.subword.placeholders import PLACEHOLDERS
 
 

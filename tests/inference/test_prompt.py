@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from tests.support.loud_translator import ENVIRONMENT, STOPPABLE, loud
-from translator.inference.line_translation import Work
-from translator.inference.output_formats import OutputForm
-from translator.inference.prompt import translate_texts
+from translator.inference.files.line_translation import Work
+from translator.inference.files.output_formats import OutputForm
+from translator.inference.files.prompt import translate_texts
 
 CALL = "translate_interactively(Work(loud, OutputForm()), loud())"
 

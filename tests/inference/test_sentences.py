@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from translator.inference.sentences import split_sentences
+from translator.inference.text.sentences import split_sentences
 
 CUT = "¦"  # marks the end of a sentence in the list of cases
 CASES = Path(__file__).with_name("sentence_boundaries.txt").read_text(encoding="utf-8").splitlines()

@@ -14,11 +14,11 @@ import pytest
 
 from tests.support.loud_translator import ENVIRONMENT, STOPPABLE, loud
 from tests.support.pipes import pipe_with
-from translator.inference import line_translation
-from translator.inference.line_reader import FILE
-from translator.inference.line_translation import Work
-from translator.inference.output_formats import OutputForm
-from translator.inference.stream import translate_stream
+from translator.inference.files import line_translation
+from translator.inference.files.line_reader import FILE
+from translator.inference.files.line_translation import Work
+from translator.inference.files.output_formats import OutputForm
+from translator.inference.files.stream import translate_stream
 
 BOM = b"\xef\xbb\xbf"
 WORK = Work(loud, OutputForm())

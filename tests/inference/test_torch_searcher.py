@@ -14,8 +14,8 @@ from translator.core.layers import NetworkSettings
 from translator.core.search import beam_search
 from translator.core.transformer import Transformer
 from translator.errors import RunError
-from translator.inference import torch_searcher
-from translator.inference.torch_searcher import TorchSearcher, load_searcher
+from translator.inference.engines import torch_searcher
+from translator.inference.engines.torch_searcher import TorchSearcher, load_searcher
 from translator.search.request import SearchRequest
 from translator.search.scoring import score_targets
 

@@ -12,7 +12,7 @@ from tests.support.echo_model import Words, echo
 from translator import Translator
 from translator.config import NormalizationConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN
-from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer.normalizer import Normalizer
 from translator.subword.placeholders import PLACEHOLDERS, cut_out_unreadable, put_back
 from translator.subword.source_text import is_mostly_in_script
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.known_model import KnownModel, assert_same_hypotheses, sources
 from translator.core.hypothesis import SearchSettings
 from translator.core.search import beam_search
-from translator.inference.torch_searcher import TorchSearcher
+from translator.inference.engines.torch_searcher import TorchSearcher
 from translator.search.ensemble import Ensemble, log_mean_probabilities
 
 

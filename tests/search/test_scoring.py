@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.support.known_model import KnownModel, assert_same_hypotheses
 from translator.config import SearchConfig
 from translator.core import UNK
-from translator.inference import torch_searcher
-from translator.inference.torch_searcher import TorchSearcher
+from translator.inference.engines import torch_searcher
+from translator.inference.engines.torch_searcher import TorchSearcher
 
 TARGETS = st.lists(st.lists(st.sampled_from([UNK, 4, 5, 6]), max_size=7), max_size=8)
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.sentences import ENGLISH, trained, unigram
 from translator.config import NormalizationConfig
-from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer.normalizer import Normalizer
 from translator.subword import SubwordPair
 from translator.subword.placeholders import PLACEHOLDERS
 from translator.subword.source_text import SourceReader, training_pair

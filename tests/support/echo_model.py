@@ -9,8 +9,8 @@ from torch import Tensor
 from translator.config import NormalizationConfig, SearchConfig
 from translator.core import EOS, SPECIAL_TOKENS
 from translator.core.hypothesis import Rows
-from translator.corpus.normalizer import Normalizer
-from translator.inference.torch_searcher import TorchSearcher
+from translator.corpus.normalizer.normalizer import Normalizer
+from translator.inference.engines.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
 from translator.subword.spelling import SpellingCorrector
 

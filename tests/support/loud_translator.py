@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from translator.config import NormalizationConfig, SearchConfig
-from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer.normalizer import Normalizer
 
 STOPPABLE = """
 import sys, time
@@ -17,11 +17,11 @@ from pathlib import Path
 from tests.support.loud_translator import loud
 from translator.errors import Interrupted
 from translator.run.signals import stop_on_signals
-from translator.inference.output_formats import OutputForm
-from translator.inference.prompt import translate_interactively
-from translator.inference.file_translation import translate_file
-from translator.inference.line_translation import Work
-from translator.inference.stream import translate_stream
+from translator.inference.files.output_formats import OutputForm
+from translator.inference.files.prompt import translate_interactively
+from translator.inference.files.file_translation import translate_file
+from translator.inference.files.line_translation import Work
+from translator.inference.files.stream import translate_stream
 
 if __name__ == "__main__":
     try:

@@ -8,7 +8,7 @@ from torch import Tensor
 from translator.config import SearchConfig
 from translator.core import PAD
 from translator.core.hypothesis import Hypothesis, Rows
-from translator.inference.torch_searcher import TorchSearcher
+from translator.inference.engines.torch_searcher import TorchSearcher
 from translator.search.request import SearchRequest
 
 

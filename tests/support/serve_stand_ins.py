@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from translator.config import NormalizationConfig, SearchConfig
-from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer.normalizer import Normalizer
 from translator.errors import InputError, Interrupted
 from translator.inference.translation import Translation
 from translator.run.signals import StopRequest

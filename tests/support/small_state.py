@@ -11,7 +11,7 @@ from translator.checkpoint.moments import moments_of
 from translator.config import Config, parse_config
 from translator.core.optimizer import ModelOptimizer
 from translator.core.transformer import Transformer
-from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer.normalizer import Normalizer
 from translator.data import DataPosition
 from translator.run.folder import RunFolder
 from translator.training.checkpointing import TrainingState

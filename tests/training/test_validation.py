@@ -17,7 +17,7 @@ from translator.core.loss import TeacherForcing
 from translator.core.transformer import Transformer
 from translator.data import DataHandler, collate_rows
 from translator.data.token_store import PairStore
-from translator.inference.torch_searcher import TorchSearcher
+from translator.inference.engines.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
 from translator.speed.blockwise_loss import blockwise_head_loss
 from translator.speed.device import Arithmetic

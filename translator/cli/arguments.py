@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from translator.errors import InputError
-from translator.inference.line_writer import write_lines
+from translator.inference.files.line_writer import write_lines
 from translator.run.logging import LOGGER
 from translator.run.signals import StopRequest
 from translator.run.text import printable

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from translator.cli.arguments import say
 from translator.corpus.derived import read_monolingual
-from translator.corpus.normalizer_file import normalizer_of_run
+from translator.corpus.normalizer.normalizer_file import normalizer_of_run
 from translator.errors import InputError
-from translator.inference.exported import is_export
-from translator.inference.file_translation import translate_file
-from translator.inference.line_translation import Work
-from translator.inference.output_formats import OutputForm
+from translator.inference.engines.exported import is_export
+from translator.inference.files.file_translation import translate_file
+from translator.inference.files.line_translation import Work
+from translator.inference.files.output_formats import OutputForm
 from translator.recipes.text_folder import TextFolder
 from translator.run.folder import RunFolder
 

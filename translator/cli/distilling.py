@@ -13,11 +13,11 @@ from translator.cli.arguments import load_model, say
 from translator.cli.deriving import compare_runs, monolingual_lines, open_trained_run, write_translations
 from translator.cli.training import train_recipe
 from translator.corpus.derived import best_translations, corpus_of_run, read_texts, test_set_arguments, write_lines
-from translator.corpus.normalizer_file import rules_of_run
+from translator.corpus.normalizer.normalizer_file import rules_of_run
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.errors import InputError
 from translator.evaluation.metrics import sentence_bleu
-from translator.inference.exported import is_export
+from translator.inference.engines.exported import is_export
 from translator.recipes.derived_recipe import derived_folder, free_name, names_of
 from translator.recipes.distillation import write_distillation
 from translator.recipes.text_folder import text_folder

@@ -15,7 +15,7 @@ from translator.evaluation.systems import languages_of, read_systems
 from translator.evaluation.tables import format_tables
 from translator.evaluation.terminal_report import format_comparison, format_differences, format_samples
 from translator.evaluation.text_variants import text_variants
-from translator.inference.exported import is_export
+from translator.inference.engines.exported import is_export
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
 from translator.run.output_paths import refuse_input_as_output, write_output

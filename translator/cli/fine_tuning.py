@@ -8,7 +8,7 @@ from translator.cli.arguments import say
 from translator.cli.deriving import compare_runs, open_trained_run
 from translator.cli.training import train_recipe
 from translator.corpus.derived import corpus_of_run, test_set_arguments
-from translator.corpus.normalizer_file import rules_of_run
+from translator.corpus.normalizer.normalizer_file import rules_of_run
 from translator.corpus.sources import corpora_in_arguments, with_overrides
 from translator.errors import InputError
 from translator.recipes.corpus_recipe import measure

@@ -9,12 +9,12 @@ from pathlib import Path
 from translator.cli.arguments import chosen_run, chosen_runs, load_model, say, search_flags
 from translator.corpus.reading.column_texts import check_column
 from translator.errors import InputError
-from translator.inference.display import choose_display
-from translator.inference.file_translation import check_source, translate_file
-from translator.inference.line_translation import Work
-from translator.inference.output_formats import OutputForm
-from translator.inference.prompt import translate_interactively, translate_texts
-from translator.inference.stream import translate_stream
+from translator.inference.files.display import choose_display
+from translator.inference.files.file_translation import check_source, translate_file
+from translator.inference.files.line_translation import Work
+from translator.inference.files.output_formats import OutputForm
+from translator.inference.files.prompt import translate_interactively, translate_texts
+from translator.inference.files.stream import translate_stream
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
 from translator.run.signals import StopRequest

@@ -11,16 +11,16 @@ from typing import Final
 
 from translator.config import Config, FilterConfig, SourceConfig
 from translator.core import TAG
-from translator.corpus.filters import PairFilter
-from translator.corpus.folding import fold
-from translator.corpus.normalizer import Normalizer
-from translator.corpus.normalizer_rules import NormalizerRules
+from translator.corpus.normalizer.normalizer import Normalizer
+from translator.corpus.normalizer.normalizer_rules import NormalizerRules
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.reading.forms import Form, form_of, unread_form
 from translator.corpus.reading.lines import Unreadable, read_lines
 from translator.corpus.reading.packing import read_blocks
-from translator.corpus.split import Split
+from translator.corpus.selecting.filters import PairFilter
+from translator.corpus.selecting.folding import fold
+from translator.corpus.selecting.split import Split
 from translator.errors import CorpusError
 from translator.run.files import storage_errors, write_text
 from translator.run.logging import LOGGER

@@ -17,7 +17,7 @@ from translator.config import Config, SourceConfig
 from translator.config.corpus_section import PERSIAN
 from translator.config.paths import expand_homes
 from translator.corpus.file_hashes import refuse_changed
-from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.reading.lines import Pair
 from translator.corpus.reading.pairs import read_pairs

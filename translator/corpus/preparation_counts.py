@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from pydantic import NonNegativeInt, TypeAdapter
 
-from translator.corpus.filters import FILTER_MEANINGS
-from translator.corpus.split import SELECTION_MEANINGS, SPLITS, Split
+from translator.corpus.selecting.filters import FILTER_MEANINGS
+from translator.corpus.selecting.split import SELECTION_MEANINGS, SPLITS, Split
 from translator.run.text import text_table
 
 MEANINGS: Final[Mapping[str, str]] = {**FILTER_MEANINGS, **SELECTION_MEANINGS}  # of each rule, for people

@@ -18,14 +18,10 @@ from typing import IO, Final, NamedTuple
 import numpy as np
 
 from translator.config import CorpusConfig, SourceConfig
-from translator.corpus.candidates import Candidates, collect_candidates
-from translator.corpus.cleaning import Examples
-from translator.corpus.duplicates import Mask
 from translator.corpus.file_hashes import FileHashes, hashes_of_files, refuse_changed
 from translator.corpus.fingerprint import PREPARE_VERSION, corpus_fingerprint
-from translator.corpus.near_duplicates import NearDuplicateIndex
-from translator.corpus.normalizer import Normalizer
-from translator.corpus.normalizer_rules import NormalizerRules
+from translator.corpus.normalizer.normalizer import Normalizer
+from translator.corpus.normalizer.normalizer_rules import NormalizerRules
 from translator.corpus.preparation_counts import (
     RULES,
     CorpusReport,
@@ -35,8 +31,11 @@ from translator.corpus.preparation_counts import (
     example_places,
 )
 from translator.corpus.prepared_corpus import SIDES, PreparedCorpus
-from translator.corpus.sources import source_files
-from translator.corpus.split import (
+from translator.corpus.selecting.candidates import Candidates, collect_candidates
+from translator.corpus.selecting.cleaning import Examples
+from translator.corpus.selecting.duplicates import Mask
+from translator.corpus.selecting.near_duplicates import NearDuplicateIndex
+from translator.corpus.selecting.split import (
     SELECTION_RULES,
     SPLITS,
     TEST,
@@ -48,6 +47,7 @@ from translator.corpus.split import (
     rule_of,
     select_pairs,
 )
+from translator.corpus.sources import source_files
 from translator.errors import CorpusError
 from translator.run.files import new_folder, prepared_folder, restore_folders, storage_errors, write_json
 from translator.run.logging import LOGGER, stage

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
 from translator.corpus.file_hashes import FileHashes
 from translator.corpus.preparation_counts import CorpusReport
-from translator.corpus.split import Split
+from translator.corpus.selecting.split import Split
 from translator.run.files import damaged, storage_errors
 
 Side = Literal["en", "fa"]  # of a pair of texts, in either direction

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from tqdm import tqdm
 
-from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.data.pair_text import write_line_starts
 from translator.data.token_store import FORMAT, PairStore, TokenWriter

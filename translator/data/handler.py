@@ -14,9 +14,9 @@ from translator.core.batch import Batch, Ids
 from translator.core.packing import plan_rows
 from translator.corpus.file_hashes import FileHashes
 from translator.corpus.held_out import HeldOutSet, HeldOutSplit, held_out_of_run
-from translator.corpus.normalizer_file import normalizer_for
+from translator.corpus.normalizer.normalizer_file import normalizer_for
 from translator.corpus.prepare import prepare_corpus
-from translator.corpus.split import Split
+from translator.corpus.selecting.split import Split
 from translator.data.corpus_tokens import STORED_SPLITS, StoredSplit, open_tokens
 from translator.data.epoch_text import EpochText
 from translator.data.mixture import MixtureRow, epoch_generator, mixture_rows

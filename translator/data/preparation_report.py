@@ -12,7 +12,7 @@ from translator.config import Config
 from translator.core import UNK
 from translator.corpus.preparation_counts import MEANINGS, CorpusReport, SourceReport, format_report
 from translator.corpus.prepared_corpus import PreparedCorpus
-from translator.corpus.split import SPLITS, Split
+from translator.corpus.selecting.split import SPLITS, Split
 from translator.data.handler import DataHandler, LengthReport
 from translator.data.mixture import MixtureRow
 from translator.run.files import write_json, write_text

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from translator.corpus.held_out import HeldOutSet
-from translator.corpus.number_agreement import numbers_of
+from translator.corpus.selecting.number_agreement import numbers_of
 from translator.run.arabic_shaping import is_persian
 from translator.run.text import excerpt
 from translator.search.loop_detection import looping_words, words_of

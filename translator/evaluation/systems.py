@@ -8,7 +8,7 @@ from translator.checkpoint.state import find_checkpoint
 from translator.config import NormalizationConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
 from translator.corpus.held_out import HeldOutSet, held_out_set
-from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.reading.lines import LONGEST_LINE, Unreadable, read_lines
 from translator.corpus.reading.packing import read_blocks
 from translator.errors import CheckpointError, InputError, RunError

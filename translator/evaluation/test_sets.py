@@ -11,7 +11,6 @@ from pydantic_core import from_json
 from tqdm import tqdm
 
 from translator.config import Config
-from translator.corpus.folding import fold
 from translator.corpus.held_out import (
     HeldOutSet,
     HeldOutSplit,
@@ -20,9 +19,10 @@ from translator.corpus.held_out import (
     read_held_out,
     read_held_out_folder,
 )
-from translator.corpus.normalizer_file import normalizer_of_run
+from translator.corpus.normalizer.normalizer_file import normalizer_of_run
 from translator.corpus.preparation_counts import CorpusReport
 from translator.corpus.prepared_corpus import PreparedCorpus
+from translator.corpus.selecting.folding import fold
 from translator.errors import InputError
 from translator.evaluation.results import has_other_text
 from translator.run.files import prepared_folder

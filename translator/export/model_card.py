@@ -7,10 +7,10 @@ import jinja2
 from translator.config import Config, SourceConfig
 from translator.config.corpus_section import ENGLISH
 from translator.corpus.held_out import left_out_note
-from translator.corpus.normalizer_rules import NOTHING, NormalizerRules
+from translator.corpus.normalizer.normalizer_rules import NOTHING, NormalizerRules
 from translator.corpus.public_corpora import DATASETS
 from translator.evaluation.results import saved_scores
-from translator.inference.exported import ExportIndex
+from translator.inference.engines.exported import ExportIndex
 from translator.run.folder import RunFolder
 from translator.subword import JOINT_FILE, SOURCE_FILE, TARGET_FILE
 from translator.subword.placeholders import PLACEHOLDERS

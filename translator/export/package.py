@@ -9,15 +9,15 @@ import torch
 from translator.checkpoint.files import load_model, write_checkpoint
 from translator.checkpoint.state import MODEL_FILE, pin_checkpoint, step_folder
 from translator.config import Config, ModelConfig, resolved_yaml
-from translator.corpus.normalizer_file import rules_of_run
-from translator.corpus.normalizer_rules import NormalizerRules
+from translator.corpus.normalizer.normalizer_file import rules_of_run
+from translator.corpus.normalizer.normalizer_rules import NormalizerRules
 from translator.errors import InputError, RunError
 from translator.export.marian import marian_obstacles, write_marian_weights
 from translator.export.marian_tokenizer import write_marian_tokenizer
 from translator.export.model_card import model_card
-from translator.inference.ctranslate2_writer import write_ctranslate2
-from translator.inference.exported import CARD_FILE, ExportIndex, is_export, read_index, write_index
-from translator.inference.run_subword import load_subword
+from translator.inference.engines.ctranslate2_writer import write_ctranslate2
+from translator.inference.engines.exported import CARD_FILE, ExportIndex, is_export, read_index, write_index
+from translator.inference.engines.run_subword import load_subword
 from translator.run.files import new_folder, write_text
 from translator.run.folder import MARK, RunFolder
 

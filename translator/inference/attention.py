@@ -6,8 +6,8 @@ from typing import NamedTuple
 from translator.core import EOS
 from translator.core.hypothesis import Hypothesis
 from translator.inference.alignment import Alignment, AttentionMap, align_words
-from translator.inference.searcher import Searcher
-from translator.inference.segments import Segment
+from translator.inference.engines.searcher import Searcher
+from translator.inference.text.segments import Segment
 from translator.subword import SubwordPair
 
 

@@ -12,14 +12,14 @@ from translator.core.hypothesis import Hypothesis, Rows
 from translator.errors import InputError
 from translator.inference.alignment import Alignment, AttentionMap
 from translator.inference.attention import attention_of
-from translator.inference.engine import load_model
-from translator.inference.input_texts import checked_texts
-from translator.inference.joining import join_segments
-from translator.inference.line_warnings import warn_of_lost_digits
-from translator.inference.loops import find_without_loops
-from translator.inference.output_text import OutputWriter
-from translator.inference.searcher import Searcher
-from translator.inference.segments import Segment, SegmentedTexts, SegmentReader
+from translator.inference.engines.engine import load_model
+from translator.inference.engines.searcher import Searcher
+from translator.inference.files.input_texts import checked_texts
+from translator.inference.files.line_warnings import warn_of_lost_digits
+from translator.inference.text.joining import join_segments
+from translator.inference.text.loops import find_without_loops
+from translator.inference.text.output_text import OutputWriter
+from translator.inference.text.segments import Segment, SegmentedTexts, SegmentReader
 from translator.inference.translation import Translation
 from translator.run.logging import LOGGER
 from translator.search.request import SearchRequest
@@ -28,7 +28,7 @@ from translator.subword.placeholders import hide
 from translator.subword.source_text import one_line
 
 if TYPE_CHECKING:
-    from translator.corpus.normalizer import Normalizer
+    from translator.corpus.normalizer.normalizer import Normalizer
 
 
 class _PairIds(NamedTuple):

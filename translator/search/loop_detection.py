@@ -4,8 +4,8 @@ A model that is unsure of the next word may say the last ones again, and again a
 Languages repeat words too: `the doctor said that the doctor …`, «کم کم». So a repetition is a loop only if it occurs
 more often than the source says anything.
 
-This file only detects loops. constraints.py blocks repeated tokens during a search, and inference/loops.py searches a
-sentence again if its translation is a loop. Imports no torch, which is slow to start.
+This file only detects loops. constraints.py blocks repeated tokens during a search, and inference/text/loops.py
+searches a sentence again if its translation is a loop. Imports no torch, which is slow to start.
 """
 
 import itertools

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from translator.config import NormalizationConfig
 from translator.config.corpus_section import Languages
-from translator.corpus.normalizer import Normalizer
-from translator.corpus.normalizer_rules import NormalizerRules
+from translator.corpus.normalizer.normalizer import Normalizer
+from translator.corpus.normalizer.normalizer_rules import NormalizerRules
 from translator.corpus.prepared_corpus import TextBlock
 from translator.subword.model import SubwordModel
 from translator.subword.source_text import training_pair

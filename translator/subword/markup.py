@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from translator.corpus.punctuation import decode_entities
+from translator.corpus.normalizer.punctuation import decode_entities
 
 _VALUE: Final = r"""(?:"[^"<>]*"|'[^'<>]*'|[^\s<>"'/]++)"""
 _ATTRIBUTES: Final = rf"(?:\s+[\w:.-]++={_VALUE})*+\s*"

@@ -24,7 +24,7 @@ from translator.subword.placeholders import (
 )
 
 if TYPE_CHECKING:  # not for loading a model, which should be fast
-    from translator.corpus.normalizer import Normalizer
+    from translator.corpus.normalizer.normalizer import Normalizer
 
 _DIGITS: Final = re.compile(r"\d+")
 _SIGN_CATEGORIES: Final = ("S", "P")  # of Unicode: symbols and punctuation

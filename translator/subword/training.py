@@ -26,7 +26,7 @@ from translator.subword.placeholders import PLACEHOLDERS
 
 if TYPE_CHECKING:  # not for loading a model, which should be fast
     from translator.corpus.prepared_corpus import PreparedCorpus, Side
-    from translator.corpus.split import Split
+    from translator.corpus.selecting.split import Split
 
 _TRAINING_THREADS: Final = 4  # fixed: the sums of the EM steps depend on the division of the text among threads
 _MOST_SENTENCES: Final = 100_000  # drawn at random, for each model; a joint one takes half from each language

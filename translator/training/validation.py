@@ -16,7 +16,7 @@ from translator.core.transformer import Transformer
 from translator.corpus.held_out import evenly_spread
 from translator.data import DataHandler
 from translator.evaluation import TranslatedPair, compute_scores
-from translator.inference.torch_searcher import TorchSearcher
+from translator.inference.engines.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
 from translator.speed.blockwise_loss import blockwise_head_loss
 from translator.speed.device import Arithmetic

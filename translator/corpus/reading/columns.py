@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from translator.config import SourceConfig
 from translator.corpus.reading.languages import LanguageCode, split_language
-from translator.corpus.scripts import ARABIC_SCRIPT_WORD
+from translator.corpus.selecting.scripts import ARABIC_SCRIPT_WORD
 from translator.errors import CorpusError
 from translator.run.text import excerpt
 

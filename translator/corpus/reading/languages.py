@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from translator.corpus.mojibake import is_suspect
+from translator.corpus.normalizer.mojibake import is_suspect
 from translator.corpus.reading.lines import Pair
-from translator.corpus.scripts import ARABIC_LETTER, LETTERS
+from translator.corpus.selecting.scripts import ARABIC_LETTER, LETTERS
 from translator.errors import CorpusError
 from translator.run.text import excerpt
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from translator.config import SourceConfig
 from translator.corpus.reading.columns import Columns, named_columns, unnamed_columns, usual_columns
 from translator.corpus.reading.lines import BAD_ROW, LONGEST_LINE, LOW_SCORE, Pair, Unreadable, numbered_lines
-from translator.corpus.scripts import ARABIC_LETTER
+from translator.corpus.selecting.scripts import ARABIC_LETTER
 from translator.errors import CorpusError
 
 Row = tuple[int, dict[str, Any]]

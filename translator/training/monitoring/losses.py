@@ -13,7 +13,7 @@ from torch import Tensor
 
 from translator.core.batch import Batch
 from translator.corpus.prepared_corpus import PreparedCorpus
-from translator.corpus.split import Split
+from translator.corpus.selecting.split import Split
 
 
 class Means(NamedTuple):

@@ -1,0 +1,1 @@
+"""One spelling for text: what differs only in form becomes the same characters."""

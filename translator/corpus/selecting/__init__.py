@@ -1,0 +1,1 @@
+"""Which pairs are trained on: filters, duplicates, leaks into held-out text, splits."""

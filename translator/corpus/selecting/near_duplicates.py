@@ -1,0 +1,226 @@
+"""Detection of near-duplicates at linear cost, by MinHash signatures.
+
+Texts are compared by the sets of their character n-grams. The Jaccard similarity s is the share of n-grams of either
+text that both have. Candidates come from MinHash signatures (Broder 1997): in a random order of all n-grams, the first
+n-gram of both sets is the same with probability s. The key of a band combines the first n-grams in `ROWS` orders; a
+signature has `BANDS` keys. Two texts share a key with probability 1 - (1 - s ** ROWS) ** BANDS: 0.994 at s = 0.9, 0.81
+at 0.8, 0.035 at 0.5 (Leskovec, Rajaraman and Ullman, "Mining of Massive Datasets", §3.4).
+"""
+
+import contextlib
+import functools
+import itertools
+import os
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from translator.corpus.selecting.duplicates import Hashes, Numbers, mix
+from translator.run.files import storage_errors
+
+NGRAM: Final = 5  # characters (code points)
+MINIMUM_NGRAMS: Final = 60  # shorter texts get no signature, since one changed word can make a new sentence
+ROWS: Final = 8  # orders in the key of a band
+BANDS: Final = 9  # keys of a signature
+_BASE: Final = np.uint64(0x9FB21C651E98DF25)  # an n-gram is a number in this base, modulo 2 ** 64
+_BLOCK: Final = 1 << 15  # characters per block, so that a block fits into the cache of a core
+# Multiplication by an odd number modulo 2 ** 32 permutes the hashes: one number for each row and band.
+_ORDERS: Final = (mix(np.arange(BANDS * ROWS, dtype=np.uint64), 1) >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
+_COMPARISONS: Final = 1 << 14  # that are listed at a time
+_CACHED_TEXTS: Final = 256
+
+# --- signatures ---
+
+
+def signatures(texts: Sequence[str]) -> Hashes:
+    """Return the band keys (N, BANDS) of N folded texts; 0 for one of fewer than `MINIMUM_NGRAMS` n-grams."""
+    keys = np.zeros((len(texts), BANDS), dtype=np.uint64)
+    shortest = MINIMUM_NGRAMS + NGRAM - 1
+    long_texts = [number for number, text in enumerate(texts) if len(text) >= shortest]
+    if not long_texts:
+        return keys
+
+    # 1. The first n-gram of each text in each order.
+    blocks = _blocks([texts[number] for number in long_texts])
+    minima = np.concatenate([_minima(block) for block in blocks], axis=1)  # (BANDS * ROWS, long texts)
+
+    # 2. The key of a band: its ROWS first n-grams as one number.
+    band_keys = np.zeros((BANDS, len(long_texts)), dtype=np.uint64)
+    for row in range(ROWS):
+        band_keys = band_keys * _BASE + minima[row::ROWS]
+    keys[long_texts] = np.maximum(mix(band_keys, 0), np.uint64(1)).T  # 0 means: no signature
+    return keys
+
+
+def _blocks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield runs of `texts` of at most `_BLOCK` characters; a longer text forms a run alone."""
+    start = size = 0
+    for number, text in enumerate(texts):
+        if size and size + len(text) > _BLOCK:
+            yield texts[start:number]
+            start, size = number, 0
+        size += len(text)
+    yield texts[start:]
+
+
+def _minima(texts: Sequence[str]) -> NDArray[np.uint32]:
+    """Return the first n-gram of each of N texts in each order: shape (BANDS * ROWS, N)."""
+    # 1. Every n-gram of the joined texts as a number.
+    characters = np.frombuffer("".join(texts).encode("utf-32-le"), dtype="<u4").astype(np.uint64)
+    count = len(characters) - NGRAM + 1
+    values = characters[:count]
+    for offset in range(1, NGRAM):
+        values = values * _BASE + characters[offset : offset + count]
+
+    # 2. Without those that reach into the next text.
+    ends = np.fromiter(itertools.accumulate(map(len, texts)), dtype=np.int64, count=len(texts))
+    is_inside = np.ones(count, dtype=np.bool_)
+    for overhang in range(1, NGRAM):
+        is_inside[ends[:-1] - overhang] = False
+    starts = np.zeros(len(texts), dtype=np.int64)  # of each text among the remaining n-grams
+    starts[1:] = ends[:-1] - (NGRAM - 1) * np.arange(1, len(texts))
+
+    # 3. The smallest n-gram of each text in each order.
+    hashes = (mix(values[is_inside], 0) >> np.uint64(32)).astype(np.uint32)
+    smallest = np.empty((len(_ORDERS), len(texts)), dtype=np.uint32)
+    ordered = np.empty_like(hashes)
+    for order, row in zip(_ORDERS, smallest, strict=True):
+        np.multiply(hashes, order, out=ordered)
+        np.minimum.reduceat(ordered, starts, out=row)
+    return smallest
+
+
+# --- the search ---
+
+
+def find_near_duplicates(
+    bands: Hashes, candidates: Numbers, threshold: float, text_of: Callable[[int], str]
+) -> Numbers:
+    """Return, for each of N pairs, the number of the surviving pair that it nearly repeats, or -1.
+
+    In each band, a pair is compared with the first and the last of the earlier pairs that have its key, or with the
+    survivors of those. So the cost is linear however many pairs share a key. Only a pair whose true Jaccard
+    similarity is `threshold` or more is dropped; a few such pairs are not found.
+
+    Args:
+        bands: (N, BANDS) `signatures` of all pairs; may be a memory map; it is read band by band.
+        candidates: numbers of the pairs to compare; of two similar pairs, the earlier one in this list survives.
+        threshold: smallest Jaccard similarity of near-duplicates.
+        text_of: returns the text of a pair, as it was given to `signatures`.
+    """
+    survivors = np.full(len(bands), -1, dtype=np.int64)
+
+    @functools.lru_cache(_CACHED_TEXTS)
+    def ngrams(number: int) -> set[str]:
+        text = text_of(number)
+        return {text[start : start + NGRAM] for start in range(len(text) - NGRAM + 1)}
+
+    for later, earlier in _comparisons(bands, candidates):
+        if survivors[later] >= 0:
+            continue
+        survivor = earlier if survivors[earlier] < 0 else int(survivors[earlier])
+        if jaccard_similarity(ngrams(later), ngrams(survivor)) >= threshold:
+            survivors[later] = survivor
+    return survivors
+
+
+def jaccard_similarity(first: set[str], second: set[str]) -> float:
+    """Return the share of the members of either set that both have; one of the sets has members."""
+    shared = len(first & second)
+    return shared / (len(first) + len(second) - shared)
+
+
+def _comparisons(bands: Hashes, candidates: Numbers) -> Iterator[tuple[int, int]]:
+    """Yield the numbers of the later and the earlier pair of each comparison, in the order of `candidates`.
+
+    In each band, a pair is compared with the first and the last earlier pair that has its key, not with all of them.
+    """
+    # 1. The comparisons of all bands. Each pair of places is one integer, so that `np.unique` removes repetitions.
+    count = len(candidates)
+    comparisons = np.empty(0, dtype=np.int64)
+    for band in range(BANDS):
+        places = _places_with_equal_keys(bands[candidates, band])
+        with_first = places.later * count + places.first
+        with_last = places.later * count + places.last
+        comparisons = np.unique(np.concatenate([comparisons, with_first, with_last]))
+
+    # 2. Their numbers, a few at a time, since lists need more memory than arrays.
+    for start in range(0, len(comparisons), _COMPARISONS):
+        later, earlier = np.divmod(comparisons[start : start + _COMPARISONS], count)
+        yield from zip(candidates[later].tolist(), candidates[earlier].tolist(), strict=True)
+
+
+class _EqualKeys(NamedTuple):
+    """The M places whose key occurred before, each with two of the earlier places; all of shape (M,)."""
+
+    later: Numbers
+    first: Numbers  # the first earlier place with the same key
+    last: Numbers  # the last one
+
+
+def _places_with_equal_keys(keys: Hashes) -> _EqualKeys:
+    """Return the places in `keys` (N,) whose nonzero key occurred before."""
+    order = np.flatnonzero(keys)
+    order = order[np.argsort(keys[order], kind="stable")]  # equal keys keep their order
+    ordered = keys[order]
+    repeated = np.flatnonzero(ordered[1:] == ordered[:-1]) + 1
+    # Equal keys are neighbours, so their places in `repeated` are in a row: the first of each row begins a group.
+    begins_group = np.ones(len(repeated), dtype=np.bool_)
+    begins_group[1:] = np.diff(repeated) > 1
+    group_of_each = np.cumsum(begins_group) - 1
+    first = repeated[begins_group][group_of_each] - 1
+    return _EqualKeys(later=order[repeated], first=order[first], last=order[repeated - 1])
+
+
+class NearDuplicateIndex:
+    """Folded pairs, numbered from 0 as added, and their signatures, in two files; 8 bytes of memory per pair."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open the two files in an empty folder; raises `StorageError` if it is not writable."""
+        self._folder = folder
+        self._ends = array("q", [0])
+        self._files = contextlib.ExitStack()
+        with storage_errors(folder):
+            self._texts = self._files.enter_context((folder / "texts").open("w+b"))
+            self._bands = self._files.enter_context((folder / "bands").open("w+b"))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with storage_errors(self._folder):  # on a full disk, closing fails too
+            self._files.close()
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def add(self, texts: Sequence[str], bands: Hashes) -> None:
+        """Append N texts with their `signatures` (N, BANDS); a few thousand per call are fastest."""
+        encoded = [text.encode() for text in texts]
+        with storage_errors(self._folder):
+            for file, content in ((self._texts, b"".join(encoded)), (self._bands, bands.tobytes())):
+                file.seek(0, os.SEEK_END)  # reading has moved it
+                file.write(content)
+        for text in encoded:
+            self._ends.append(self._ends[-1] + len(text))
+
+    def text(self, number: int) -> str:
+        """Return the text with this number."""
+        start, end = self._ends[number], self._ends[number + 1]
+        with storage_errors(self._folder, "read"):
+            self._texts.seek(start)
+            return self._texts.read(end - start).decode()
+
+    def find(self, candidates: Numbers, threshold: float) -> Numbers:
+        """Return `find_near_duplicates` of the texts with the numbers `candidates`: shape (number of texts,)."""
+        if not len(self):
+            return np.empty(0, dtype=np.int64)
+        with storage_errors(self._folder):
+            self._texts.flush()
+            self._bands.flush()
+        bands = np.memmap(self._bands, dtype=np.uint64, mode="r", shape=(len(self), BANDS))
+        return find_near_duplicates(bands, candidates, threshold, self.text)

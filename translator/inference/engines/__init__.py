@@ -1,0 +1,1 @@
+"""What searches: CTranslate2 and torch, with one interface."""

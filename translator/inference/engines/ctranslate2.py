@@ -1,0 +1,335 @@
+"""The search engine on CTranslate2. Imports no torch, which is slow to start."""
+
+import itertools
+import math
+import re
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from translator.config import SearchConfig
+from translator.core import EOS, PAD, SOS, SPECIAL_TOKENS
+from translator.core.hypothesis import Hypothesis, Rows, SearchSettings, length_penalty
+from translator.errors import ConfigError, InputError
+from translator.inference.engines.ctranslate2_library import is_gpu_error, library_errors, require
+from translator.inference.engines.searcher import Searcher
+from translator.run.workers import available_cores
+from translator.search.request import SearchRequest
+from translator.subword import SubwordModel, SubwordPair
+
+SPELLING: Final = {token: spelling for spelling, token in SPECIAL_TOKENS}
+_ROWS_BETWEEN_CHECKS: Final = {"cpu": 8, "cuda": 64}  # of each worker, which finishes what it has started
+_NO_MEMORY: Final = re.compile("alloc|out of memory|resource temporarily unavailable", re.IGNORECASE)
+_POLL_SECONDS: Final = 0.002  # between two calls of `check` while the workers search
+_LARGEST_EXCESS: Final = 0.01  # of a token's log-probability over the exact one: PAD, UNK and SOS share at most 1%
+_TOKENS_AT_ONCE: Final = 2_048  # target tokens per scored batch; each has logits over the whole vocabulary
+
+
+def spellings(model: SubwordModel) -> list[str]:
+    """Return the pieces of the vocabulary, in the order of their ids."""
+    return model.pieces_of(range(model.vocabulary_size))
+
+
+class Ctranslate2Searcher(Searcher):
+    """Searches with a model written by `write_ctranslate2`; thread-safe.
+
+    CTranslate2 renormalizes without the forbidden tokens and omits forced ones from the score. So hypotheses are
+    rescored by teacher forcing if scores are wanted, or if exact scores could change the order. On a CPU, each of the
+    `workers` has one thread; 0 means one worker per core. Raises ConfigError: this machine does not support
+    `compute_type`.
+    """
+
+    name = "ctranslate2"
+    batches_at_once = 16
+
+    @library_errors()
+    def __init__(
+        self,
+        folder: Path,
+        subword: SubwordPair,
+        max_positions: int,
+        device: str = "cpu",
+        compute_type: str = "float32",
+        workers: int = 0,
+    ) -> None:
+        library = require("ctranslate2")
+        # Ask the library first, so that the message can name what is supported.
+        kind, _, index = device.partition(":")
+        supported = library.get_supported_compute_types(kind)
+        if compute_type not in supported:
+            raise ConfigError(
+                f"ctranslate2 does not support {compute_type} on this machine's {kind}, only: "
+                f"{', '.join(sorted(supported))}; choose another search.precision, or --engine torch"
+            )
+        on_gpu = kind == "cuda"
+        self._workers = 1 if on_gpu else workers or available_cores()
+        self._rows_between_checks = self._workers * _ROWS_BETWEEN_CHECKS[kind]
+        try:
+            self._model: Any = library.Translator(
+                str(folder),
+                device=kind,
+                device_index=int(index or 0),
+                compute_type=compute_type,
+                inter_threads=self._workers,
+                intra_threads=0 if on_gpu else 1,
+            )
+        except (RuntimeError, MemoryError) as error:
+            # CTranslate2 reports missing memory as a RuntimeError, like everything else; only its text tells them
+            # apart.
+            if isinstance(error, RuntimeError) and (is_gpu_error(error) or _NO_MEMORY.search(str(error)) is None):
+                raise
+            raise ConfigError(
+                f"the model in {folder} does not fit into the free memory ({error}); close other programs, raise the "
+                "limit of this process (ulimit -v), or lower search.processes"
+            ) from error
+        self.arithmetic = device
+        self.max_positions = max_positions
+        self._source_pieces = spellings(subword.source)
+        self._target_pieces = spellings(subword.target)
+        self._ids = {piece: token for token, piece in enumerate(self._target_pieces)}
+
+    def take_attention_from(self, load: Callable[[], Searcher]) -> None:
+        """Set `load`, which returns the engine for attention; called once, when attention is first requested."""
+        self._load_attention_engine = load
+        self.gives_attention = True
+
+    def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
+        """Return the weights that the engine for attention computes (see `Searcher.cross_attention`)."""
+        if self.gives_attention:
+            return self._attention_engine.cross_attention(rows, labels)
+        return super().cross_attention(rows, labels)
+
+    @cached_property
+    def _attention_engine(self) -> Searcher:
+        return self._load_attention_engine()
+
+    @library_errors()
+    def find(self, request: SearchRequest) -> list[list[Hypothesis]]:
+        """Return hypotheses for each row (see `Searcher.find`); the empty hypothesis for an empty row.
+
+        With a `check`, few rows are searched at a time, since those that are being searched outlive its exception.
+        """
+        if request.config.method == "sampling":
+            advice = "use --engine torch, or beam or greedy search"
+            problem = "its draws depend on the batch, not on search.seed alone"
+            raise ConfigError(
+                f"search.method is `sampling`, which the ctranslate2 engine cannot reproduce: {problem}; {advice}"
+            )
+        self._check_lengths(request.rows)
+        results: dict[int, list[Hypothesis]] = {}
+        for batch in self.batches(request):
+            results |= zip(batch, self._search_batch(request.select(batch)), strict=True)
+        return [results[number] for number in range(len(request.rows))]
+
+    def _search_batch(self, request: SearchRequest) -> list[list[Hypothesis]]:
+        """Return the best hypotheses of each row of a batch."""
+        config = request.config
+        hypotheses = self._within_limits(request)
+
+        # CTranslate2's own scores are at least the exact ones. So they tell which hypotheses may be among the best, and
+        # only these are scored again; a single one is the best, with any score.
+        largest_excess = math.inf if request.forbids_tokens else _LARGEST_EXCESS
+        results = [_candidates(row_hypotheses, request.count, largest_excess, config) for row_hypotheses in hypotheses]
+        uncertain = [number for number, candidates in enumerate(results) if request.scored or len(candidates) > 1]
+        uncertain_rows = [request.rows[number] for number in uncertain]
+        rescored = self._rescored(uncertain_rows, [results[number] for number in uncertain], config.settings)
+        for number, exact in zip(uncertain, rescored, strict=True):
+            results[number] = exact[: request.count]
+        return results
+
+    def _within_limits(self, request: SearchRequest) -> list[list[Hypothesis]]:
+        """Return the hypotheses of each row, none longer than the limit for its source.
+
+        CTranslate2 takes one maximum length per call. The first pass uses the largest limit of all rows. Rows with a
+        hypothesis beyond their own limit are searched again, in one call for each limit.
+        """
+        longest = request.longest_outputs(self.max_positions)
+        shortest = request.shortest_outputs(self.max_positions)
+        hypotheses: list[list[Hypothesis]] = [[] for _ in request.rows]
+        pending = list(range(len(request.rows)))
+        maxima = [max(longest)] * len(pending)
+        while pending:
+            # 1. Search, in one call for each pair of a minimum and a maximum length.
+            calls = defaultdict[tuple[int, int], list[int]](list)
+            for number in pending:
+                calls[shortest[number], maxima[number]].append(number)
+            futures: dict[int, Any] = {}
+            for (minimum, maximum), numbers in calls.items():
+                results = self._start_few_at_a_time(request.select(numbers), minimum, maximum)
+                futures |= zip(numbers, results, strict=True)
+            for number, future in futures.items():
+                hypotheses[number] = self._hypotheses(future.result(), request.config)
+
+            # 2. Search again where a hypothesis is too long.
+            too_long = []
+            for number in pending:
+                lengths = [len(hypothesis.tokens) + hypothesis.finished for hypothesis in hypotheses[number]]
+                limit = longest[number]
+                if max(lengths, default=0) > limit and maxima[number] > limit:
+                    too_long.append(number)
+            pending = too_long
+            maxima = longest
+        return hypotheses
+
+    def _rescored(
+        self, rows: Rows, hypotheses: Sequence[Sequence[Hypothesis]], settings: SearchSettings
+    ) -> list[list[Hypothesis]]:
+        """Return the hypotheses of each row with exact scores, ranked by them."""
+        # 1. Score all hypotheses together.
+        sources = []
+        for row, row_hypotheses in zip(rows, hypotheses, strict=True):
+            sources += [row] * len(row_hypotheses)
+        all_exact = iter(self._scored(sources, list(itertools.chain(*hypotheses)), settings))
+
+        # 2. Give them back to their rows.
+        results = []
+        for row_hypotheses in hypotheses:
+            exact = list(itertools.islice(all_exact, len(row_hypotheses)))
+            results.append(sorted(exact, key=_rank))
+        return results
+
+    @library_errors()
+    def score(self, rows: Rows, targets: Rows, settings: SearchSettings) -> list[Hypothesis]:
+        """Return the score of each target (see `Searcher.score`)."""
+        self._check_lengths([*rows, *targets])
+        unscored = []
+        for target in targets:
+            hypothesis = Hypothesis(tokens=tuple(target), score=0.0, normalized_score=0.0, finished=True)
+            unscored.append(hypothesis)
+        return self._scored(rows, unscored, settings)
+
+    def _check_lengths(self, rows: Rows) -> None:
+        longest = max((len(row) + 1 for row in rows), default=0)
+        if longest > self.max_positions:
+            raise InputError(
+                f"a sequence of {longest} tokens is longer than the {self.max_positions} positions of this model; "
+                "split the sentence, or train with a larger model.max_positions"
+            )
+
+    def _start_few_at_a_time(self, request: SearchRequest, shortest: int, longest: int) -> list[Any]:
+        """Start to search all rows, for outputs of `shortest` to `longest` tokens; return the future of each result.
+
+        With a `check`, this waits for the results of few rows at a time.
+        """
+        # A search cannot be called back once it has begun, so few rows begin at a time where a caller may cancel.
+        count = len(request.rows)
+        rows_at_once = count if request.check is None else self._rows_between_checks
+        futures: list[Any] = []
+        for start in range(0, count, rows_at_once):
+            part = request.select(range(start, min(start + rows_at_once, count)))
+            results = self._start(part, shortest, longest)
+            futures += results
+            if request.check is not None:
+                _wait(results, request.check)
+        return futures
+
+    def _start(self, request: SearchRequest, shortest: int, longest: int) -> Sequence[Any]:
+        """Start to search all rows, for outputs of `shortest` to `longest` tokens; return the future of each result."""
+        config = request.config
+        width = config.settings.beam_size
+        # Our own search never produces these either.
+        forbidden = [[SPELLING[PAD]], [SPELLING[SOS]]]
+        if request.no_doubles:
+            forbidden += [[piece, piece] for piece in self._target_pieces]
+        # A worker's batch has at most `batch_size` rows, a fair share of all rows, and bounded memory for long rows.
+        positions = width * max(len(row) + 1 for row in request.rows)
+        fair_share = math.ceil(len(request.rows) / self._workers)
+        largest_batch = config.batch_size or self.batch_rows
+        batch_size = min(largest_batch, fair_share, self.batch_positions // positions)
+        futures: Sequence[Any] = self._model.translate_batch(
+            _spelt(self._source_pieces, request.rows),
+            _spelt(self._target_pieces, request.prefixes) if any(request.prefixes) else None,
+            max_batch_size=max(1, batch_size),
+            asynchronous=True,
+            beam_size=width,
+            patience=2,  # ends after 2 W finished hypotheses, much like our beam search (docs/export.md)
+            num_hypotheses=width,
+            length_penalty=config.length_penalty,
+            no_repeat_ngram_size=config.no_repeat_ngram,
+            disable_unk=True,
+            suppress_sequences=forbidden,
+            return_end_token=True,  # so that lengths include EOS, as in our search
+            return_scores=True,
+            max_input_length=0,
+            max_decoding_length=longest,
+            min_decoding_length=max(0, shortest - 1),
+        )
+        return futures
+
+    def _hypotheses(self, result: Any, config: SearchConfig) -> list[Hypothesis]:
+        """Return the hypotheses of a row, with the scores of CTranslate2."""
+        hypotheses = []
+        for pieces, score in zip(result.hypotheses, result.scores, strict=True):
+            hypotheses.append(self._hypothesis(pieces, score, config))
+        return hypotheses
+
+    def _hypothesis(self, pieces: Sequence[str], score: float, config: SearchConfig) -> Hypothesis:
+        finished = not pieces or pieces[-1] == SPELLING[EOS]  # an empty row gets no pieces
+        tokens = tuple(self._ids[piece] for piece in (pieces[:-1] if finished else pieces))
+        tokens = tokens[: self.max_positions - 1]  # leaves a position for EOS, which scoring adds
+        # CTranslate2 divides the sum by length ** alpha; undo it, and divide as our own search does.
+        total = score * max(1, len(pieces)) ** config.length_penalty
+        return Hypothesis(
+            tokens=tokens,
+            score=total,
+            normalized_score=total / length_penalty(len(tokens) + finished, config.settings),
+            finished=finished,
+        )
+
+    def _scored(self, rows: Rows, hypotheses: Sequence[Hypothesis], settings: SearchSettings) -> list[Hypothesis]:
+        """Return the hypotheses, one for each row, with exact scores by teacher forcing."""
+        # Teacher forcing gives the probability of every token, also of forced ones, without renormalization.
+        results = self._model.score_batch(
+            _spelt(self._source_pieces, rows),
+            _spelt(self._target_pieces, [hypothesis.tokens for hypothesis in hypotheses]),
+            max_batch_size=_TOKENS_AT_ONCE,
+            batch_type="tokens",
+            max_input_length=0,
+        )
+        scored = []
+        for hypothesis, result in zip(hypotheses, results, strict=True):
+            # A hypothesis that was cut off has no EOS, and no score for one.
+            length = len(hypothesis.tokens) + hypothesis.finished
+            token_scores = result.log_probs[:length]
+            scored.append(Hypothesis.from_tokens(hypothesis.tokens, token_scores, hypothesis.finished, settings))
+        return scored
+
+
+def _wait(results: Sequence[Any], check: Callable[[], None]) -> None:
+    """Call `check`, which may raise, until all `results` of a search have arrived."""
+    for result in results:
+        while not result.done():
+            check()
+            time.sleep(_POLL_SECONDS)
+    check()
+
+
+def _spelt(pieces: Sequence[str], rows: Rows) -> list[list[str]]:
+    return [[pieces[token] for token in row] for row in rows]
+
+
+def _candidates(
+    hypotheses: Sequence[Hypothesis], count: int, largest_excess: float, config: SearchConfig
+) -> list[Hypothesis]:
+    """Return those of `hypotheses` that may be among the best `count` by exact scores, ranked by their own scores.
+
+    The score of a hypothesis exceeds the exact one by at most `largest_excess` for each of its tokens.
+    """
+    ranked = sorted(hypotheses, key=_rank)
+    if len(ranked) <= count:
+        return ranked
+    last = ranked[count - 1]
+    length = len(last.tokens) + last.finished
+    lowest = last.normalized_score - length * largest_excess / length_penalty(length, config.settings)
+    return ranked[:count] + [hypothesis for hypothesis in ranked[count:] if hypothesis.normalized_score >= lowest]
+
+
+def _rank(hypothesis: Hypothesis) -> tuple[bool, float]:
+    """Return the sort key of our own search: finished hypotheses first, then by normalized score, best first."""
+    return not hypothesis.finished, -hypothesis.normalized_score

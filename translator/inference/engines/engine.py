@@ -1,0 +1,242 @@
+"""Selects and loads the engine, CTranslate2 or torch, for a run or an exported folder."""
+
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from translator.checkpoint.state import PinnedCheckpoint, pin_checkpoint
+from translator.config import Config, SearchConfig
+from translator.corpus.normalizer.normalizer import Normalizer
+from translator.corpus.normalizer.normalizer_file import normalizer_of_run
+from translator.errors import ConfigError, InputError, RunError, StorageError
+from translator.inference.engines.ctranslate2 import Ctranslate2Searcher
+from translator.inference.engines.ctranslate2_library import choose_ctranslate2_device
+from translator.inference.engines.ensemble_check import check_ensemble
+from translator.inference.engines.export_cache import exported_beside
+from translator.inference.engines.exported import ExportIndex, is_export, read_index
+from translator.inference.engines.run_subword import load_subword
+from translator.inference.engines.searcher import Searcher
+from translator.run.folder import RunFolder
+from translator.run.logging import LOGGER
+from translator.subword import SubwordPair
+
+ENGINES: Final = ("auto", "torch", "ctranslate2")
+_GPU_DRIVERS: Final = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")  # of Nvidia, WSL and AMD
+_COMPUTE_TYPES: Final = {"float32": "float32", "bf16": "bfloat16", "int8": "int8"}  # names of CTranslate2
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """What translating needs of a run, an export, or several runs."""
+
+    searcher: Searcher  # the engine, which holds the model
+    subword: SubwordPair
+    normalizer: Normalizer  # the rules applied to the training text
+    search: SearchConfig
+    max_length: int  # maximum source length in tokens, EOS included
+    label: str  # name of the run, or of the runs joined by `+`
+    checkpoint_name: str  # different names of several checkpoints are joined by `+`
+    identity: str  # hash of the weights
+    threads: int  # `run.threads` of the run
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What to load: opened run folders, or one export."""
+
+    runs: Sequence[RunFolder]
+    configs: Sequence[Config]  # of each run, overrides included
+    checkpoints: Sequence[PinnedCheckpoint]  # of each run; none for an export for CTranslate2, which is all there is
+    search: SearchConfig
+
+
+def load_model(
+    folders: Sequence[Path],
+    *,
+    engine: str,
+    checkpoint: str,
+    device: str,
+    search: SearchConfig | None,
+    overrides: Sequence[str],
+) -> LoadedModel:
+    """Return the model of runs or of an export; arguments and errors are those of `Translator.load`."""
+    # 1. Refuse what cannot work.
+    if not folders:
+        raise RunError("no run is given; give at least one run folder")
+    if engine not in ENGINES:
+        raise InputError(f"unknown engine `{engine}`; choose one of: {', '.join(ENGINES)}")
+    runs = [RunFolder.open(folder) for folder in folders]  # raises for any other folder, and names its kind
+    is_only_model = False
+    for run in runs:
+        if not is_export(run.path):
+            continue
+        index = read_index(run.path, verify=False)
+        if index.format == "ctranslate2":
+            if engine == "torch" or len(runs) > 1:
+                advice = "use --engine ctranslate2 with this folder alone, or give the run folder itself"
+                raise InputError(f"{run.path} is an export for CTranslate2, and torch cannot use it; {advice}")
+            engine = "ctranslate2"
+            is_only_model = True
+        if checkpoint not in ("best", "last", index.state.name, str(index.state.step)):
+            raise InputError(f"{run.path} is an export of checkpoint {index.state.name} only; it has no `{checkpoint}`")
+
+    # 2. Resolve the settings and the checkpoint. A name such as `best` is resolved here and nowhere else: a training
+    # that still runs may move it at any time.
+    configs = [run.config(overrides) for run in runs]
+    checkpoints = [] if is_only_model else [pin_checkpoint(run.checkpoints_folder, checkpoint) for run in runs]
+    request = _Request(runs=runs, configs=configs, checkpoints=checkpoints, search=search or configs[0].search)
+
+    # 3. Load the engine.
+    return _load(request, engine, device)
+
+
+def _load(request: _Request, engine: str, device_setting: str) -> LoadedModel:
+    """Return the requested model on the named engine; with `auto`, on CTranslate2 if it can."""
+    # `auto` is the run's device, or the CPU if that is missing. Each engine asks its own library what is there.
+    name = request.configs[0].run.device if device_setting == "auto" else device_setting
+    must_exist = device_setting != "auto"
+    if engine == "ctranslate2":
+        device = choose_ctranslate2_device(name, must_be_gpu=must_exist)
+    else:
+        device = _choose_device(name, must_exist=must_exist)
+    if request.search.precision == "bf16" and device == "cpu":
+        remedy = "on a CPU, set search.precision=float32, or int8 for the ctranslate2 engine"
+        raise ConfigError(f"search.precision is `bf16`, which needs a GPU; {remedy}")
+    if engine == "ctranslate2":
+        return _with_ctranslate2(request, device)
+    if engine == "auto" and device == "cpu":
+        try:
+            reason = _reason_for_torch(request)
+            if not reason:
+                return _with_ctranslate2(request, device)
+        except (InputError, StorageError) as error:  # the model is unsupported, or the run is read-only
+            reason = str(error)
+        LOGGER.info("translating with the torch engine: %s", reason)
+    return _with_torch(request, device)
+
+
+def _reason_for_torch(request: _Request) -> str:
+    """Return why CTranslate2 cannot do what is requested; empty if it can."""
+    if len(request.runs) > 1:
+        return "several runs make an ensemble"
+    if request.search.method == "sampling":
+        return "sampling with CTranslate2 is not reproducible"
+    if importlib.util.find_spec("ctranslate2") is None:
+        return "ctranslate2, which is faster, is not installed"
+    return ""
+
+
+def _with_torch(request: _Request, device: str) -> LoadedModel:
+    """Return the model of one run, or an ensemble of several, on torch."""
+    from translator.inference.engines.torch_searcher import load_searcher
+
+    config = request.configs[0]
+    searcher = load_searcher(request.checkpoints, request.search, device)
+    # The models of an ensemble average their probabilities, so an id must mean the same piece in all of them.
+    subwords = []
+    for run, checkpoint in zip(request.runs, request.checkpoints, strict=True):
+        subwords.append(load_subword(run, checkpoint.state))
+    check_ensemble(request.runs, request.configs, subwords)
+    checkpoint_names = dict.fromkeys(checkpoint.state.name for checkpoint in request.checkpoints)
+    return LoadedModel(
+        searcher=searcher,
+        subword=subwords[0],
+        normalizer=normalizer_of_run(request.runs[0], config),
+        search=request.search,
+        max_length=min(run_config.batching.max_length for run_config in request.configs),
+        label="+".join(run.path.resolve().name for run in request.runs),
+        checkpoint_name="+".join(checkpoint_names),
+        identity="+".join(checkpoint.identity for checkpoint in request.checkpoints),
+        threads=config.run.threads,
+    )
+
+
+def _with_ctranslate2(request: _Request, device: str) -> LoadedModel:
+    """Return the model of one run, or of an export for CTranslate2, on a device that CTranslate2 can use."""
+    if len(request.runs) != 1:
+        raise InputError("only the torch engine supports an ensemble of several runs; leave out --engine ctranslate2")
+    (run,) = request.runs
+    (config,) = request.configs
+    search = request.search
+
+    # 1. Find the exported model.
+    if request.checkpoints:
+        folder, index = exported_beside(run, request.checkpoints[0])
+    else:
+        folder, index = run.path, read_index(run.path)
+
+    # 2. Load it.
+    subword = load_subword(run, index.state)
+    searcher = Ctranslate2Searcher(
+        folder,
+        subword,
+        index.state.model.max_positions,
+        device,
+        _compute_type(search, index, device),
+        workers=search.processes or config.run.threads,
+    )
+
+    # 3. CTranslate2 gives no attention for our maps; torch gives it, if it is requested.
+    if request.checkpoints:
+        searcher.take_attention_from(partial(_for_attention, request.checkpoints[0], config, search))
+    return LoadedModel(
+        searcher=searcher,
+        subword=subword,
+        normalizer=normalizer_of_run(run, config),
+        search=search,
+        max_length=config.batching.max_length,
+        label=index.run,
+        checkpoint_name=index.state.name,
+        identity=f"{index.identity} in {index.quantization}",
+        threads=config.run.threads,
+    )
+
+
+def _compute_type(search: SearchConfig, index: ExportIndex, device: str) -> str:
+    """Return the type in which CTranslate2 computes; half precision on a GPU for an export in it."""
+    # An export in half precision is meant to be computed in it; float32 would widen the weights again.
+    compute_type = _COMPUTE_TYPES[search.precision]
+    if device.startswith("cuda") and index.quantization == "float16" and compute_type == "float32":
+        return "float16"
+    return compute_type
+
+
+def _for_attention(checkpoint: PinnedCheckpoint, config: Config, search: SearchConfig) -> Searcher:
+    """Return the torch engine of a checkpoint, on the CPU in full precision."""
+    from translator.inference.engines.torch_searcher import load_searcher
+
+    # Maps are for looking at, and few: precision matters more than speed.
+    exact = search.model_copy(update={"precision": "float32"})
+    return load_searcher([checkpoint], exact, "cpu")
+
+
+def _choose_device(name: str, *, must_exist: bool) -> str:
+    """Return the device `name` for torch; if torch cannot use it, the CPU, or ConfigError if it `must_exist`."""
+    # Importing torch is slow, and a short translation on a CPU needs none of it.
+    if name == "cpu":
+        return "cpu"
+    if not must_exist and not _may_have_gpu():
+        return "cpu"
+    import torch
+
+    from translator.speed.device import choose_device
+    from translator.speed.gpu_support import caution_about_gpu
+
+    try:
+        device = choose_device(name)
+    except ConfigError:
+        if must_exist:
+            raise
+        device = torch.device("cpu")
+    caution_about_gpu(name, device)
+    return str(device)
+
+
+def _may_have_gpu() -> bool:
+    """Return whether this process can reach the driver of a GPU, without which torch finds none."""
+    return sys.platform != "linux" or any(map(os.path.exists, _GPU_DRIVERS))

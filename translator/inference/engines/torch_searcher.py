@@ -1,0 +1,271 @@
+"""The search engine on torch. B batch, S source length, T target length, H heads"""
+
+import contextlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from translator.checkpoint.files import load_model
+from translator.checkpoint.state import PinnedCheckpoint
+from translator.config import SearchConfig
+from translator.core import PAD, SOS
+from translator.core.cache import FIRST_CAPACITY
+from translator.core.hypothesis import Hypothesis, Rows, SearchSettings
+from translator.core.search import beam_search
+from translator.core.transformer import Transformer
+from translator.data import collate_source
+from translator.errors import ConfigError, RunError
+from translator.inference.attention_weights import weights_of_layers
+from translator.inference.engines.searcher import CPU_BATCH_POSITIONS, Searcher
+from translator.run.workers import available_cores
+from translator.search.batches_by_length import batches_by_length
+from translator.search.constraints import Constraints
+from translator.search.ensemble import Ensemble
+from translator.search.request import SearchRequest
+from translator.search.scoring import score_targets
+from translator.search.token_sampling import sample_hypotheses
+from translator.speed.device import GPU_ROUNDING, has_bf16, is_out_of_memory, model_must_fit, steps_between_reads
+from translator.speed.inference_copy import prepare
+from translator.speed.top_k import top_k_on
+
+_CPU_BYTES_WORTH_PROCESSES: Final = 400_000
+_GPU_BATCH_ROWS: Final = 4096
+_SHARE_OF_MEMORY: Final = 1 / 6  # of a GPU, for the caches of a batch; a training may need the rest
+_TARGET_POSITIONS_AT_ONCE: Final = 2_048  # of a scored batch; each has logits over the whole vocabulary
+_CACHED_PER_SOURCE_POSITION: Final = 3  # cached target positions of a hypothesis; the buffers grow by doubling
+
+
+class TorchSearcher(Searcher):
+    """Searches with one model, or with an ensemble that averages the probabilities of several.
+
+    The models share their vocabularies and are on `device`. Models in evaluation mode stay unchanged, so the searcher
+    is thread-safe. A model in training mode is switched to evaluation mode during each call, so only one thread may
+    use it.
+    """
+
+    name = "torch"
+    gives_attention = True
+
+    def __init__(self, models: Sequence[Transformer], device: torch.device) -> None:
+        self.models = list(models)
+        self.arithmetic = str(device)
+        self.max_positions = min(model.max_positions for model in models)
+        if device.type == "cpu":
+            self.useful_processes = available_cores()
+            self.bytes_worth_processes = _CPU_BYTES_WORTH_PROCESSES
+        if device.type == "cuda":
+            self.batch_rows = _GPU_BATCH_ROWS
+            self.batch_positions = _positions_in_memory(models, device)
+            self.fewest_positions = math.ceil(FIRST_CAPACITY / _CACHED_PER_SOURCE_POSITION)
+        self._device = device
+        self._search_model: Any = models[0] if len(models) == 1 else Ensemble(self.models)
+
+    def find(self, request: SearchRequest) -> list[list[Hypothesis]]:
+        """Return hypotheses for each row (see `Searcher.find`), by the method that the settings ask for."""
+        config = request.config
+        model = self._search_model
+        if request.check is not None:
+            model = _Cancellable(model, request.check)
+        results: dict[int, list[Hypothesis]] = {}
+        batches = _FittingBatches(self.batches(request), request.rows, remedy="lower search.beam_size, or ")
+        for batch in batches:
+            with batches.in_halves_if_memory_runs_out(), self._evaluating():
+                # 1. Limit the outputs.
+                part = request.select(batch)
+                source = collate_source(part.rows).to(self._device)  # (B, S)
+                longest = torch.tensor(part.longest_outputs(self.max_positions))  # (B,)
+                constraints = None
+                if part.forbids_tokens:
+                    constraints = Constraints(part, part.shortest_outputs(self.max_positions), self._device)
+
+                # 2. Search.
+                if config.method == "sampling":
+                    hypotheses = sample_hypotheses(model, source, longest, config, part.count, constraints)
+                else:
+                    top_k = top_k_on(self._device)
+                    reading = steps_between_reads(self._device)
+                    settings = config.settings
+                    hypotheses = beam_search(model, source, longest, settings, part.count, constraints, top_k, reading)
+                results |= zip(batch, hypotheses, strict=True)
+        return [results[number] for number in range(len(request.rows))]
+
+    def score(self, rows: Rows, targets: Rows, settings: SearchSettings) -> list[Hypothesis]:
+        """Return the score of each target (see `Searcher.score`)."""
+        scored: dict[int, Hypothesis] = {}
+        lengths = [max(map(len, sides)) for sides in zip(rows, targets, strict=True)]
+        batches = _FittingBatches(batches_by_length(lengths, _targets_at_once), rows)
+        for batch in batches:
+            with batches.in_halves_if_memory_runs_out(), self._evaluating():
+                source = collate_source([rows[number] for number in batch]).to(self._device)  # (B, S)
+                batch_targets = [targets[number] for number in batch]
+                hypotheses = score_targets(self._search_model, source, batch_targets, settings)
+                scored |= zip(batch, hypotheses, strict=True)
+        return [scored[number] for number in range(len(rows))]
+
+    def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
+        """Return the cross-attention of the last layer, averaged over heads and models; each row sums to 1."""
+        maps: dict[int, npt.NDArray[np.float32]] = {}
+        batches = _FittingBatches([list(range(len(rows)))], rows)
+        for batch in batches:
+            with batches.in_halves_if_memory_runs_out():
+                batch_rows = [rows[number] for number in batch]
+                batch_labels = [labels[number] for number in batch]
+                maps |= zip(batch, self._cross_attention(batch_rows, batch_labels), strict=True)
+        return [maps[number] for number in range(len(rows))]
+
+    def _cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
+        # 1. The target input: SOS, then each label without its last token.
+        longest = max(len(label) for label in labels)
+        target_input = torch.full((len(rows), longest), PAD)  # (B, T)
+        for row_input, label in zip(target_input, labels, strict=True):
+            row_input[: len(label)] = torch.tensor([SOS, *label[:-1]])
+        target_input = target_input.to(self._device)
+        source = collate_source(rows).to(self._device)  # (B, S)
+
+        # 2. The mean over heads, then over models.
+        model_weights = []
+        with self._evaluating():
+            for model in self.models:
+                heads = weights_of_layers(model, source, target_input).cross[-1]  # (B, H, T, S)
+                model_weights.append(heads.float().mean(dim=1))
+        mean_weights = torch.stack(model_weights).mean(dim=0).cpu().numpy()  # (B, T, S)
+
+        # 3. Without padding; the source ends in EOS.
+        maps = []
+        for weights, row, label in zip(mean_weights, rows, labels, strict=True):
+            maps.append(weights[: len(label), : len(row) + 1])
+        return maps
+
+    @contextlib.contextmanager
+    def _evaluating(self) -> Iterator[None]:
+        """Disable dropout and gradients inside the block."""
+        # Validation searches with the model that is being trained, and gives it back as it was.
+        training = [model.eval() for model in self.models if model.training]
+        try:
+            with torch.inference_mode():
+                yield
+        finally:
+            for model in training:
+                model.train()
+
+
+def _positions_in_memory(models: Sequence[Transformer], device: torch.device) -> int:
+    """Return the source positions of a batch, each counted once per hypothesis, for which a GPU has the memory.
+
+    It depends on the kind of GPU and on the models only, so that the same text always has the same batches.
+    """
+    bytes_per_position = 0
+    for model in models:
+        width = model.head_weight.size(1)
+        key_and_value = 2 * width * model.head_weight.element_size()
+        bytes_per_position += len(model.decoder.layers) * key_and_value * _CACHED_PER_SOURCE_POSITION
+    memory = torch.cuda.get_device_properties(device).total_memory
+    return max(CPU_BATCH_POSITIONS, int(_SHARE_OF_MEMORY * memory) // bytes_per_position)
+
+
+class _FittingBatches:
+    """Batches, each of which comes again in halves if memory of a GPU runs out while the caller works on it.
+
+    Other programs, or a training, may use the memory of this GPU. Use:
+
+        batches = _FittingBatches(...)
+        for batch in batches:
+            with batches.in_halves_if_memory_runs_out():
+                results |= zip(batch, work(batch))
+    """
+
+    def __init__(self, batches: Iterable[list[int]], rows: Rows, remedy: str = "") -> None:
+        """Take all batches.
+
+        Args:
+            batches: the numbers of the rows of each.
+            rows: source ids of all sentences, for the message if a single one does not fit.
+            remedy: what that message proposes, beside the usual.
+        """
+        self._waiting = list(batches)[::-1]  # the next one is the last
+        self._rows = rows
+        self._remedy = remedy
+        self._memory_ran_out = False
+
+    def __iter__(self) -> Iterator[list[int]]:
+        while self._waiting:
+            # Only here has the batch that did not fit let go of its tensors.
+            if self._memory_ran_out:
+                torch.cuda.empty_cache()
+                self._memory_ran_out = False
+            self._batch = self._waiting.pop()
+            yield self._batch
+
+    @contextlib.contextmanager
+    def in_halves_if_memory_runs_out(self) -> Iterator[None]:
+        """Take the batch again in halves if memory runs out inside the block.
+
+        Raises RunError: a single sentence needs more memory.
+        """
+        try:
+            yield
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            if len(self._batch) == 1:
+                tokens = len(self._rows[self._batch[0]])
+                raise RunError(
+                    f"memory ran out with a sentence of {tokens} tokens; stop other programs that use this GPU, "
+                    f"{self._remedy}use the CPU (--device cpu)"
+                ) from error
+            middle = len(self._batch) // 2
+            self._waiting += [self._batch[middle:], self._batch[:middle]]
+            self._memory_ran_out = True
+
+
+def _targets_at_once(longest: int) -> int:
+    """Return the number of pairs that are scored together, whose longest side has `longest` tokens without EOS."""
+    return max(1, _TARGET_POSITIONS_AT_ONCE // (longest + 1))
+
+
+class _Cancellable:
+    """A model that calls `check` before each step; an exception from `check` ends the search."""
+
+    def __init__(self, model: Any, check: Callable[[], None]) -> None:
+        self.start = model.start
+        self._model = model
+        self._check = check
+
+    def step(self, tokens: Tensor, cache: Any, /) -> Any:
+        """Return what the model returns for the next step."""
+        self._check()
+        return self._model.step(tokens, cache)
+
+
+def load_searcher(checkpoints: Sequence[PinnedCheckpoint], search: SearchConfig, device: str) -> TorchSearcher:
+    """Return the engine of one checkpoint, or of an ensemble of several.
+
+    On a GPU, torch rounds float32 products from now on, in this whole process: TF32 is faster.
+
+    Raises RunError: the models do not fit into the free memory of the GPU.
+    """
+    place = torch.device(device)
+    # The weights are copied into the layout and the type that searches read fastest.
+    precision = search_precision(search.precision, place)
+    with model_must_fit("use the CPU (--device cpu)"):
+        models = [prepare(load_model(checkpoint, place), precision) for checkpoint in checkpoints]
+    if place.type == "cuda":
+        torch.set_float32_matmul_precision(GPU_ROUNDING)
+    return TorchSearcher(models, place)
+
+
+def search_precision(precision: str, device: torch.device) -> Literal["float32", "bf16"]:
+    """Return `search.precision`; raise ConfigError if torch does not support it on `device`."""
+    if precision == "float32":
+        return "float32"
+    if precision == "bf16" and device.type != "cpu" and has_bf16(device):
+        return "bf16"
+    problem = f"torch does not support on {device.type} here;"
+    if precision == "int8":
+        problem = "only the ctranslate2 engine supports; add --engine ctranslate2, or"
+    raise ConfigError(f"search.precision is `{precision}`, which {problem} set search.precision=float32")

@@ -1,0 +1,1 @@
+"""Files, streams and the prompt: lines in, as many lines out."""

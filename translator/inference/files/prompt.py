@@ -1,0 +1,98 @@
+"""The prompt: a person types lines at a terminal and reads their translations."""
+
+import contextlib
+import itertools
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TextIO
+
+from translator.errors import Interrupted
+from translator.inference.files.display import Order, visual_lines
+from translator.inference.files.line_translation import Work
+from translator.inference.files.line_writer import write_lines
+
+if TYPE_CHECKING:  # a run-time import would slow the command line's help
+    from translator.inference.translator import Translator
+
+_HISTORY_LINES: Final = 1000
+
+
+def translate_texts(
+    work: Work, translator: "Translator", texts: Sequence[str], output: TextIO, order: Order, first_line: int = 1
+) -> None:
+    """Write the translations of `texts` to `output`.
+
+    Args:
+        work: what to write for each text.
+        texts: source texts.
+        output: a standard stream.
+        order: logical or visual order of the characters, in plain text only.
+        first_line: number of the first text.
+    """
+    lines = work.render(translator, texts, first_line)
+    # Some terminals cannot order Arabic script; the caller chooses to do it for them.
+    if order == "visual" and work.form.format == "text":
+        lines = list(itertools.chain.from_iterable(map(visual_lines, lines)))
+    write_lines(output, lines)
+
+
+def translate_interactively(work: Work, translator: "Translator", order: Order = "logical") -> None:
+    """Prompt for text on standard error and print its translation on standard output, until the input ends."""
+    language = translator.normalizer.languages[0]
+    sys.stderr.write(f"Type {language.name} and press Enter; Ctrl-D ends.\n")
+    line_number = 0
+    with _history():
+        while True:
+            try:
+                text = _read_typed_line(f"{language.code}> ")
+            except EOFError:
+                sys.stderr.write("\n")  # the shell's prompt starts on a new line
+                return
+            except Interrupted:
+                sys.stderr.write("\n")
+                raise
+            if text.strip():
+                line_number += 1
+                translate_texts(work, translator, [text], sys.stdout, order, line_number)
+
+
+@contextlib.contextmanager
+def _history() -> Iterator[None]:
+    """Enable line editing and a history file inside the block, if readline and a home folder exist."""
+    try:
+        import readline
+    except ImportError:
+        yield
+        return
+    # Where the XDG specification keeps the state of programs.
+    path = Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state", "translator", "history")
+    with contextlib.suppress(OSError, RuntimeError):  # the history is optional
+        path = path.expanduser()
+        readline.read_history_file(path)
+    readline.set_history_length(_HISTORY_LINES)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            if path.is_absolute():  # a home folder exists
+                path.parent.mkdir(parents=True, exist_ok=True)
+                readline.write_history_file(path)
+                path.chmod(0o600)  # private
+
+
+def _read_typed_line(prompt: str) -> str:
+    """Return a line typed after `prompt` on standard error; `input` alone would put it on standard output."""
+    # `input` writes to descriptor 1, which therefore becomes standard error for a moment.
+    sys.stderr.flush()
+    output = sys.stdout.fileno()
+    saved_output = os.dup(output)
+    os.dup2(sys.stderr.fileno(), output)
+    try:
+        typed = input(prompt)
+    finally:
+        os.dup2(saved_output, output)
+        os.close(saved_output)
+    # Python decodes invalid UTF-8 from a terminal to lone surrogates.
+    return typed.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
