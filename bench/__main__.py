@@ -14,14 +14,11 @@ PARTS = {
     "search": "translation speed compared with CTranslate2 and Hugging Face generate",
     "preparation": "time and memory of preparing up to 4,000,000 pairs",
     "feeding": "whether the data of a GPU arrive in time, and disturb the loop that launches kernels",
-    "exchange": "the exchange of gradients over a slow link, after the backward pass or during it (Linux, as root)",
-    "gpu": "a GPU in eight minutes: training, loss, resuming, search, the sample",
+    "gpu": "a GPU in eight minutes: training, resuming, search, the sample",
     "torture": "kill, stop and disturb training, and compare the bits with those of an undisturbed run",
     "verbs": "kill the other verbs, alone and two at a time, beside files of the user's that must keep their bytes",
     "quality": "our recipe compared with eole and Marian at equal size and training time (hours; resumes)",
     "experiments": "train the variants of a recipe and compare them on validation text (hours; resumes)",
-    "copying": "500 sentences with numbers and codes: how many translations of a run keep every digit (--config RUN)",
-    "newcomer": "a new user's first hour, with the wheel and the source distribution in a folder (`newcomer dist`)",
 }
 """The parts; `bench.PART:bench` yields the lines of its report."""
 DEFAULT_PARTS = ("training", "search", "preparation")
@@ -44,8 +41,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.add_argument(f"--{name}", type=_above_0, default=default, metavar="N", help=f"default: {default}")
     values = vars(parser.parse_args(arguments))
     parts = values.pop("parts") or list(DEFAULT_PARTS)
-    if parts[0] == "newcomer" and len(parts) == 2 and parts[1] not in PARTS:
-        values["dist"] = Path(parts.pop())
     if unknown := [part for part in parts if part not in PARTS]:
         parser.error(f"unknown part: {', '.join(unknown)}; choose from: {', '.join(PARTS)}")
     options, code = Options(**values), 0

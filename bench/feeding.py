@@ -1,28 +1,23 @@
-"""Feeding: does the data of a GPU arrive in time, and does reading it disturb the loop that launches kernels?
+"""Feeding: does the data of a GPU arrive in time?
 
-Both are measured on a CPU, with stand-ins for the model: one that consumes a million target tokens a second, and one
-that makes as many small torch calls in an update as an uncompiled model launches kernels.
+It is measured on a CPU, with a stand-in for the model that consumes a million target tokens a second.
 """
 
 import contextlib
-import itertools
-import statistics
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final
 
 import torch
 
 from bench.generated import GeneratedData, random_lengths, write_tokens
-from bench.options import Options, spread
+from bench.options import Options
 from translator.data import DataPosition, StepBatches
 from translator.run.files import write_json
 from translator.run.workers import available_cores
 
-LAUNCHES: Final = 1_500  # torch calls in an update of an uncompiled Transformer-base
 Steps = Generator[StepBatches, None, None]
 
 
@@ -37,7 +32,6 @@ class Work:
     tokens_per_second: float = 1e6  # target tokens that the stand-in for the model consumes
     batches: int = 500  # consumed in all
     before_boundary: int = 300  # batches consumed of the first epoch
-    seconds: float = 10.0  # of each measurement of launches
 
 
 @dataclass(frozen=True)
@@ -68,7 +62,6 @@ def bench(options: Options) -> Iterator[str]:
         data = GeneratedData(Path(folder), work.pairs, rows=work.rows, row_length=work.row_length)
         results: dict[str, object] = {"work": asdict(work)}
         yield from bench_waiting(data, work, results)
-        yield from bench_launching(data, work, results)
     write_json(options.output / "feeding.json", results)
     yield f"  written: {options.output}/feeding.json"
 
@@ -129,51 +122,3 @@ def consume(steps: Steps, count: int, tokens_per_second: float) -> Consumption:
         waits=waits,
         epochs=len(epochs) - 1,
     )
-
-
-# --- does reading disturb the loop? ---
-
-
-def bench_launching(data: GeneratedData, work: Work, results: dict[str, object]) -> Iterator[str]:
-    """Yield how many updates a second a loop of small torch calls makes: alone, beside a thread, beside a process."""
-    start = DataPosition()
-    companions: dict[str, Callable[[], Steps | None]] = {
-        "alone": lambda: None,
-        "beside processes that collate": lambda: feed(data, start),
-    }
-    yield f"  updates of {LAUNCHES:,} small torch calls a second, in windows of a second, median (lowest to highest)"
-    rates_by_companion: dict[str, list[float]] = {}
-    for name, companion in companions.items():
-        steps = companion()
-        rates = launch_rates(steps, work)
-        if steps is not None:
-            steps.close()
-        rates_by_companion[name] = rates
-        alone = statistics.median(rates_by_companion["alone"])
-        yield f"    {name:<42} {spread(rates, '{:,.1f}')}, {statistics.median(rates) / alone:.0%}"
-    results["launches"] = rates_by_companion
-
-
-def launch_rates(steps: Steps | None, work: Work) -> list[float]:
-    """Return the updates a second of a loop of small torch calls, in each second of `work.seconds`.
-
-    Meanwhile the loop takes batches from `steps`, `work.tokens_per_second` in all.
-    """
-    if steps is not None:
-        next(steps)
-    x = torch.zeros(8)
-    rates = []
-    began = time.perf_counter()
-    next_batch_at = began
-    window = min(1.0, work.seconds)
-    for _ in range(max(1, round(work.seconds / window))):
-        window_began = time.perf_counter()
-        updates = 0
-        while time.perf_counter() - window_began < window:
-            if steps is not None and time.perf_counter() >= next_batch_at:
-                next_batch_at += next(steps).target_tokens / work.tokens_per_second
-            for _ in itertools.repeat(None, LAUNCHES):
-                x.add_(1.0)
-            updates += 1
-        rates.append(updates / (time.perf_counter() - window_began))
-    return rates

@@ -13,7 +13,6 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,8 +22,6 @@ import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from bench.flops import StepFlops
-from bench.matrix_rate import matrix_rate
 from bench.processes import Answer, peak_memory, serve
 from translator.config import Config, ModelConfig, TrainingConfig, parse_config
 from translator.core import PAD
@@ -33,7 +30,7 @@ from translator.core.positions import sinusoidal_positions
 from translator.data import Batch, DataHandler, DataPosition, StepBatches, collate_rows
 from translator.export.marian import marian_config
 from translator.run.workers import available_cores
-from translator.speed.device import GPU_ROUNDING, Arithmetic, use_threads
+from translator.speed.device import Arithmetic, use_threads
 from translator.training.distributed import Distributed
 from translator.training.learner import build_learner as build_our_learner
 from translator.training.precision import set_up
@@ -103,22 +100,9 @@ class Learner:
 class OurLearner(Learner):
     """The updates of `translator train`."""
 
-    def __init__(
-        self,
-        config: Config,
-        vocabularies: tuple[int, int],
-        device: torch.device,
-        *,
-        compile: bool | None = None,
-        capture: bool | None = None,
-    ) -> None:
-        """Build model and optimizer; `compile` and `capture` replace the choices of `translator train`."""
+    def __init__(self, config: Config, vocabularies: tuple[int, int], device: torch.device) -> None:
         alone = Distributed()
         settings = set_up(config, device, alone)
-        if compile is not None:
-            settings = replace(settings, compile=compile)
-        if capture is not None:
-            settings = replace(settings, capture=capture)
         self._learner = build_our_learner(config, vocabularies, device, settings, alone)
         self._arithmetic = Arithmetic(device, settings.precision)
         self.model = self._learner.loss.model.train()
@@ -217,32 +201,32 @@ def marian_is_installed() -> bool:
     return importlib.util.find_spec("transformers") is not None
 
 
-def build_learner(name: str, config: Config, vocabularies: tuple[int, int], device: torch.device = CPU) -> Learner:
-    """Return the contestant `name`, one of `NAMES`; the others compute in float32 on a CPU, Marian in bf16 on a GPU."""
+def build_learner(name: str, config: Config, vocabularies: tuple[int, int]) -> Learner:
+    """Return the contestant `name`, one of `NAMES`; the others compute in float32."""
     torch.manual_seed(config.run.seed)
     if name == OURS:
-        return OurLearner(config, vocabularies, device)
+        return OurLearner(config, vocabularies, CPU)
     if name == PLAIN:
         torch.set_float32_matmul_precision("highest")  # torch's default
-        model = PlainTransformer(config.model, vocabularies).to(device)
+        model = PlainTransformer(config.model, vocabularies)
         optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
-        arithmetic = Arithmetic(device, "float32")
         return Learner(
-            model, optimizer, config.training, arithmetic, lambda model, batch: model(batch.source, batch.target_input)
+            model,
+            optimizer,
+            config.training,
+            Arithmetic(CPU, "float32"),
+            lambda model, batch: model(batch.source, batch.target_input),
         )
-    if device.type == "cpu":
-        rounding = "medium" if name == MARIAN_MEDIUM else "highest"
-        return marian_learner(config, vocabularies, Arithmetic(device, "float32"), rounding)
-    return marian_learner(config, vocabularies, Arithmetic(device, "bf16"), GPU_ROUNDING)
+    rounding = "medium" if name == MARIAN_MEDIUM else "highest"
+    return marian_learner(config, vocabularies, Arithmetic(CPU, "float32"), rounding)
 
 
 class Contest:
-    """A learner on endless `batches`; `flops` counts the operations of an update."""
+    """A learner on endless `batches`."""
 
-    def __init__(self, learner: Learner, batches: Iterator[Batch], flops: StepFlops) -> None:
+    def __init__(self, learner: Learner, batches: Iterator[Batch]) -> None:
         self.learner = learner
         self._batches = batches
-        self._flops = flops
         self._number = 0
 
     def train(self, steps: int) -> Answer:
@@ -253,8 +237,6 @@ class Contest:
             self._number += 1
             self.learner.update(batch, self._number)
             batches.append(batch)
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
         seconds = time.perf_counter() - began
         target_tokens = sum(batch.target_tokens for batch in batches)
         return {
@@ -262,7 +244,6 @@ class Contest:
             "target_tokens": target_tokens,
             "tokens": target_tokens + sum(int(batch.source_lengths.sum()) for batch in batches),
             "positions": sum(batch.source.numel() + batch.labels.numel() for batch in batches),
-            "flops": sum(self._flops(batch.source_lengths, batch.target_lengths) for batch in batches),
         }
 
 
@@ -305,24 +286,17 @@ def pairs_of(batch: Batch) -> Iterator[SidePair]:
 
 
 def answers(name: str, config: Config) -> dict[str, Callable[..., Answer]]:
-    """Return the functions of the process of contestant `name`, by verb; `machine` measures matrix products."""
+    """Return the functions of the process of contestant `name`, by verb."""
     use_threads(config.run.threads or available_cores())
     logging.getLogger("translator").setLevel(logging.ERROR)  # the parent process has logged it
-    if name == "machine":
-
-        def rates(steps: int) -> Answer:
-            return {"float32": matrix_rate(CPU, "float32", "highest"), "bf16": matrix_rate(CPU, "bf16")}
-
-        return {"train": rates}
     data = DataHandler(config)
     vocabularies = data.subword.source.vocabulary_size, data.subword.target.vocabulary_size
-    flops = StepFlops(config.model, vocabularies[1])
     budget = config.batching.tokens_per_batch
 
     def suited(batches: Iterable[Batch]) -> Iterator[Batch]:
         return iter(batches) if name == OURS else sorted_batches(batches, budget)
 
-    contest = Contest(build_learner(name, config, vocabularies), suited(our_batches(data)), flops)
+    contest = Contest(build_learner(name, config, vocabularies), suited(our_batches(data)))
 
     def facts() -> Answer:
         peak = peak_memory()  # of training: validation comes after it

@@ -22,11 +22,10 @@ class Options:
     output: Path = Path("runs/bench")  # for files of results
     only: Sequence[str] = ()  # contestants, sizes, variants or scenarios; empty means all
     rounds: int = 5
-    steps: int = 6  # updates of each contestant in a round of training, or of the training of a newcomer
+    steps: int = 6  # updates of each contestant in a round of training
     kills: int | None = None  # per scenario of `torture`; None uses the scenario's default
     seed: int = 1
     table: bool = False  # only print the table of finished work
-    dist: Path = Path("dist")  # folder of the distributions that `newcomer` installs
 
     def load(self, *usual: str) -> Config:
         """Return the requested recipe, else the first of `usual` with available corpora, else the last.

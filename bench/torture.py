@@ -45,12 +45,9 @@ training:
 search: {{method: greedy}}
 """
 """Learns to copy words, with dropout, micro-batches, validation, checkpoints and early stopping, in seconds."""
-SAMPLING: Final = (
+ALL_THAT_DRAWS: Final = (
     *("subword.model_type=unigram", "subword.vocabulary_size=40", "subword.byte_fallback=false"),
     "subword.sampling=0.3",
-)
-ALL_THAT_DRAWS: Final = (
-    *SAMPLING,
     *("training.augmentation.typos=0.3", "training.augmentation.final_punctuation=0.3"),
     *("training.r_drop=1.0", "training.ema_decay=0.9"),
 )
@@ -306,72 +303,10 @@ def stop_complaints(run: TortureRun, blow: signal.Signals, death: Death) -> list
     return []
 
 
-def damaged_copies(work: Workshop) -> None:
-    """Damage each file of the newest checkpoint (bit flipped, truncated, deleted): the previous one must be used."""
-    undisturbed = work.undisturbed()
-    # The end of a validation, where resuming equals an uninterrupted run.
-    half = work.run("half", ("training.max_steps=36",))
-    work.failures += half.finish()
-    if work.failures:
-        return
-    newest = find_checkpoint(RunFolder(half.folder).checkpoints_folder, "last").resolve()
-
-    def flip(file: Path) -> None:
-        content = bytearray(file.read_bytes())
-        content[work.chance.randrange(len(content))] ^= 1 << work.chance.randrange(8)
-        file.write_bytes(content)
-
-    def cut(file: Path) -> None:
-        os.truncate(file, work.chance.randrange(file.stat().st_size))
-
-    harms: dict[str, Callable[[Path], None]] = {"flipped": flip, "cut": cut, "gone": Path.unlink}
-    for name in sorted(file.name for file in newest.iterdir()):
-        for harm, do_harm in harms.items():
-            run = work.run(f"{harm}-{name}", prepared=half.folder.with_name("half-prepared"))
-            shutil.copytree(half.folder, run.folder, symlinks=True)
-            shutil.rmtree(RunFolder(run.folder).evaluation_folder)  # of the first half's best checkpoint
-            do_harm(RunFolder(run.folder).checkpoints_folder / newest.name / name)
-            work.where[f"{name} {harm}"] += 1
-            work.finish(run, undisturbed)
-            if "warning" not in run.last_output:
-                work.failures.append(f"{run.folder.name}: no warning was given")
-
-
-def full_disk(work: Workshop) -> None:
-    """File systems too small for the run: one error message, and a correct end with more space."""
-    undisturbed = work.undisturbed()
-    for size in (150, 250, 350, 450, 600):  # KiB
-        place = work.folder / f"disk-{size}"
-        place.mkdir()
-        command = ["mount", "-t", "tmpfs", "-o", f"size={size}k", "tmpfs", str(place)]
-        if not shutil.which("mount") or subprocess.run(command, capture_output=True, check=False).returncode:
-            work.remarks.append("skipped: a small file system cannot be mounted here")
-            return
-        try:
-            run = work.run(f"disk-{size}/run")
-            complaints = run.finish()
-            if complaints and "the disk is full" not in run.last_output:
-                work.failures += complaints
-                continue
-            work.where["a full disk" if complaints else "enough room"] += 1
-            leftovers = [path.name for path in RunFolder(run.folder).checkpoints_folder.glob(".*")]
-            if leftovers:
-                work.failures.append(f"{run.folder.name}: left {', '.join(leftovers)}")
-            subprocess.run(["mount", "-o", "remount,size=64m", str(place)], check=True)
-            work.finish(run, undisturbed)
-        finally:
-            subprocess.run(["umount", str(place)], capture_output=True, check=False)
-    if not work.where["a full disk"]:
-        work.failures.append("no disk was small enough to fill")
-
-
 SCENARIOS: Final[dict[str, Callable[[Workshop], object]]] = {
     "plain": strike_repeatedly,
-    "sampling": lambda work: strike_repeatedly(work, SAMPLING),  # each epoch has other pieces
     "all": lambda work: strike_repeatedly(work, ALL_THAT_DRAWS),
     "stop": lambda work: strike_repeatedly(work, blows=list(STOPPED)),
-    "damage": damaged_copies,
-    "disk": full_disk,
     "processes": lambda work: strike_repeatedly(work, ("training.processes=2",)),  # any process is interrupted
 }
 

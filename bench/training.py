@@ -1,7 +1,6 @@
 """Training speed compared with other libraries, on the same text, sizes and batches, in interleaved rounds."""
 
 import contextlib
-import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
 from bench.learners import NAMES, OURS, marian_is_installed
@@ -28,9 +27,9 @@ def bench(options: Options) -> Iterator[str]:
         yield "  Marian is excluded: the library `transformers` is not installed (the extra `bench` has it)"
     DataHandler(config)  # once, for all contestants
 
-    # 1. Train in turns, beside a measurement of the machine.
+    # 1. Train in turns.
     recipe = config.model_dump_json()
-    rounds: dict[str, list[Answer]] = {name: [] for name in ("machine", *names)}
+    rounds: dict[str, list[Answer]] = {name: [] for name in names}
     with contextlib.ExitStack() as stack:
         workers = []
         for name in rounds:
@@ -38,57 +37,38 @@ def bench(options: Options) -> Iterator[str]:
             workers.append(stack.enter_context(worker))
         for worker in in_turns(workers, options.rounds + 1):
             rounds[worker.name] += worker.ask("train", steps=options.steps)
-        facts = {worker.name: worker.ask("facts")[0] for worker in workers if worker.name != "machine"}
+        facts = {worker.name: worker.ask("facts")[0] for worker in workers}
 
     # 2. Report all rounds but the first, which warms up.
     rounds = {name: answers[1:] for name, answers in rounds.items()}
-    rates = rounds.pop("machine")
-    yield from speed_lines(rates, rounds, facts)
+    yield from speed_lines(rounds, facts)
     steps = (options.rounds + 1) * options.steps
     losses = ", ".join(f"{name} {fact['loss']:.3f}" for name, fact in facts.items())
     yield f"  validation loss in nats per token after {steps} updates: {losses}"
-    results = {"config": config.model_dump(mode="json"), "rates": rates, "rounds": rounds, "facts": facts}
+    results = {"config": config.model_dump(mode="json"), "rounds": rounds, "facts": facts}
     write_json(options.output / "training.json", results)
     yield f"  written: {options.output}/training.json"
 
 
-def speed_lines(rates: Rounds, rounds: Mapping[str, Rounds], facts: Mapping[str, Answer]) -> Iterator[str]:
+def speed_lines(rounds: Mapping[str, Rounds], facts: Mapping[str, Answer]) -> Iterator[str]:
     """Yield tables of speed and of ratios.
 
     Args:
-        rates: rates of matrix products in each round, by precision, in operations per second.
         rounds: results of each contestant in each round.
         facts: peak memory and number of weights of each contestant.
     """
-    precisions = list(rates[0])
-    products = []
-    for precision in precisions:
-        operations = [rate[precision] / 1e9 for rate in rates]
-        products.append(f"{precision} {spread(operations, '{:,.0f}')}")
-    yield f"  matrix products of this machine, GFLOP/s: {', '.join(products)}"
-    yield f"  real target tokens a second, median (lowest to highest round); MFU by rate of {' and '.join(precisions)}"
+    yield "  real target tokens a second, median (lowest to highest round)"
     speeds: dict[str, list[float]] = {}
     for name, answers in rounds.items():
         speeds[name] = [answer["target_tokens"] / answer["seconds"] for answer in answers]
-        utilisations = " ".join(f"{_utilisation(answers, rates, precision):6.1%}" for precision in precisions)
         tokens = sum(answer["tokens"] for answer in answers)
         positions = sum(answer["positions"] for answer in answers)
         yield (
-            f"    {name:<24} {spread(speeds[name], '{:,.0f}'):<28} {utilisations}"
-            f"  padding {1 - tokens / positions:5.1%}  {facts[name]['bytes'] / 2**20:,.0f} MiB  "
-            f"{facts[name]['weights'] / 1e6:.1f}M weights"
+            f"    {name:<24} {spread(speeds[name], '{:,.0f}'):<28} padding {1 - tokens / positions:5.1%}  "
+            f"{facts[name]['bytes'] / 2**20:,.0f} MiB  {facts[name]['weights'] / 1e6:.1f}M weights"
         )
-    our_name = next((name for name in rounds if name.startswith(OURS)), None)
-    if our_name is None:
+    if OURS not in rounds:
         return
     for name in rounds:
-        if name != our_name:
-            yield f"    {our_name} ÷ {name:<24} {ratios(speeds[our_name], speeds[name])}"
-
-
-def _utilisation(answers: Rounds, rates: Rounds, precision: str) -> float:
-    """Return the model FLOPs utilisation (MFU) of a contestant: the median over the rounds."""
-    shares = []
-    for answer, rate in zip(answers, rates, strict=True):
-        shares.append(answer["flops"] / answer["seconds"] / rate[precision])
-    return statistics.median(shares)
+        if name != OURS:
+            yield f"    {OURS} ÷ {name:<24} {ratios(speeds[OURS], speeds[name])}"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench.feeding import Work, bench_launching, bench_waiting, consume
+from bench.feeding import Work, bench_waiting, consume
 from bench.generated import GeneratedData, write_tokens
 from translator.data import DataPosition, StepBatches
 
@@ -19,7 +19,6 @@ WORK = Work(
     tokens_per_second=20_000,
     batches=30,
     before_boundary=10,
-    seconds=0.2,
 )
 
 
@@ -36,14 +35,6 @@ def test_a_steady_model_reads_over_the_end_of_an_epoch(data: GeneratedData) -> N
     assert "a model of 20,000 target tokens a second waits" in report
     assert results["steady"]["batches"] == 30
     assert results["steady"]["epochs"] >= 1
-
-
-def test_a_loop_of_launches_is_timed_beside_each_reader(data: GeneratedData) -> None:
-    results: dict[str, Any] = {}
-    lines = list(bench_launching(data, WORK, results))
-    assert len(lines) == 1 + 2
-    for rates in results["launches"].values():
-        assert min(rates) > 0
 
 
 def slow_steps() -> Generator[StepBatches, None, None]:

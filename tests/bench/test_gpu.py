@@ -9,12 +9,10 @@ import pytest
 import torch
 
 from bench import gpu
-from bench.generated import write_tokens
-from bench.gpu import Variant, Work, read_batches, run_parts
+from bench.gpu import Work, run_parts
 from bench.gpu_search import bench_search
 from bench.gpu_training import bench_training
-from bench.learners import MARIAN, marian_is_installed
-from bench.options import FailedError, Options
+from bench.options import Options
 from translator.errors import ConfigError
 
 TINY = {"d_model": 16, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "feed_forward": 32}
@@ -27,10 +25,6 @@ WORK = Work(
     row_length=128,
     loop_minutes=0.05,
     log_every=3,
-    batches=3,
-    warm_steps=1,
-    steps=2,
-    rounds=2,
 )
 Figures = dict[str, Any]
 
@@ -47,15 +41,6 @@ def test_the_loop_is_that_of_translator_train(tmp_path: Path) -> None:
     assert "translator train, Transformer-base, 4 rows of 128" in report
     assert min(figures["loop"]["base"]["figures"]["tokens_per_second"]) > 0
     assert 0 <= min(figures["loop"]["base"]["figures"]["data_wait"]) <= 1
-
-
-def test_updates_are_timed_for_each_variant_of_a_cpu(tmp_path: Path) -> None:
-    report, figures = measured("update-base", tmp_path)
-    speeds = figures["update"]["base"]
-    assert {"bf16", "float32", "fp16"} <= speeds.keys()
-    assert (f"{MARIAN}, sorted batches" in speeds) == marian_is_installed()
-    assert len(speeds["bf16"]["tokens_per_second"]) == WORK.rounds
-    assert "ms an update" in report
 
 
 def test_searches_are_timed_with_the_batches_of_the_engine(tmp_path: Path) -> None:
@@ -81,37 +66,10 @@ def test_a_training_without_corpora_is_left_out(tmp_path: Path, tiny_recipe: Pat
     assert len(report) == 1
 
 
-def test_equal_updates_give_a_similar_loss_in_each_precision(tmp_path: Path) -> None:
-    _, figures = measured("loss", tmp_path)
-    losses = figures["loss"]
-    assert losses["float32"] == losses["CPU float32"]
-    assert losses["bf16"] == pytest.approx(losses["CPU float32"], rel=0.01)
-
-
-def test_a_variant_that_fails_leaves_the_others_and_fails_the_part(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    broken = Variant("too large", ("base",), settings=("model.heads=3",))
-    monkeypatch.setattr(gpu, "VARIANTS", (broken, Variant("bf16", ("base",))))
-    with pytest.raises(FailedError, match="failed: update-base"):
-        list(run_parts(["update-base"], WORK, tmp_path))
-    figures = json.loads((tmp_path / "gpu.json").read_text(encoding="utf-8"))
-    assert list(figures["update"]["base"]) == ["bf16"]
-
-
 def test_parts_without_time_are_left_out(tmp_path: Path) -> None:
-    report = "\n".join(run_parts(["loss", "sample"], Work(torch.device("cpu"), seconds=1.0), tmp_path))
-    assert "loss: left out" in report
+    report = "\n".join(run_parts(["loop-base", "sample"], Work(torch.device("cpu"), seconds=1.0), tmp_path))
+    assert "loop-base: left out" in report
     assert "sample: left out" in report
-
-
-def test_batches_of_updates_are_the_same_at_every_call(tmp_path: Path) -> None:
-    write_tokens(tmp_path, gpu._pairs_for(WORK), WORK.vocabulary, WORK.row_length)
-    first = read_batches(tmp_path, WORK)
-    second = read_batches(tmp_path, WORK)
-    assert len(first) == WORK.batches
-    for first_batch, second_batch in zip(first, second, strict=True):
-        assert torch.equal(first_batch.fields, second_batch.fields)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

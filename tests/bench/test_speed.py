@@ -51,7 +51,6 @@ def test_token_counts_exclude_padding_and_match_the_training_batches(tiny: Recip
         assert answer["tokens"] == target_tokens + source_tokens
         assert answer["positions"] == positions
         assert answer["seconds"] > 0
-        assert answer["flops"] > 0
     assert verbs["facts"]()["loss"] > 0
 
 
