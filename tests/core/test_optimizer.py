@@ -14,7 +14,6 @@ from tests.support.optimizer_steps import (
     RATE,
     backward,
     continue_from,
-    gradients_of,
     make_update,
     moments_of,
     network,
@@ -102,15 +101,6 @@ def test_an_update_does_not_wait_for_the_device(device: str) -> None:
         with no_synchronization(place):
             optimizer.update(RATE, norm, finite)
             model.zero_grad()
-
-
-def test_an_update_keeps_the_gradients_in_their_memory() -> None:
-    model = network()
-    optimizer = ModelOptimizer(model, OptimizerSettings(clip=CLIP))
-    norm = backward(model, 1)
-    addresses = [gradient.data_ptr() for gradient in gradients_of(model)]
-    optimizer.update(RATE, norm, FINITE)
-    assert [gradient.data_ptr() for gradient in gradients_of(model)] == addresses
 
 
 VOCABULARY = 20

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import warnings
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -59,12 +58,6 @@ def test_a_driver_that_torch_cannot_use_is_named_with_torchs_reason(
     )
 
 
-def test_a_machine_without_nvidia_driver_has_no_problem(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    use_torch(monkeypatch, [], "13.0", CUDA_13)
-    use_driver(monkeypatch, tmp_path, None)
-    assert gpu_problem() is None
-
-
 @pytest.mark.parametrize("setting", ["", "-1"])
 def test_hidden_gpus_are_no_problem(setting: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     use_torch(monkeypatch, [], "13.0", CUDA_13)
@@ -97,25 +90,6 @@ def test_the_cpu_in_place_of_a_gpu_causes_one_warning(
     assert len(warning_texts) == (1 if warned else 0)
     for text in warning_texts:
         assert text.startswith("the CPU computes, not the GPU: torch 2.13.0")
-
-
-def test_torchs_own_warnings_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_torch(monkeypatch, ["V100"], "13.0", CUDA_13)
-    monkeypatch.setattr(torch.cuda, "get_device_capability", warning_and((7, 0)))
-    monkeypatch.setattr(torch.cuda, "is_available", warning_and(True))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert gpu_problem() is not None
-
-
-def warning_and(value: object) -> Mock:
-    """Return a function that warns, and returns `value`."""
-
-    def answer(*_: object) -> object:
-        warnings.warn("Found GPU0 Tesla V100 which is of compute capability (CC) 7.0.", stacklevel=1)
-        return value
-
-    return Mock(side_effect=answer)
 
 
 def test_the_allocator_is_set_before_cuda_starts(monkeypatch: pytest.MonkeyPatch) -> None:

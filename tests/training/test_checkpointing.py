@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors import SafetensorError
 
 from tests.support.faults import Faults, Killed, Kind
 from tests.support.small_checkpoints import damage, named
@@ -38,19 +37,6 @@ def test_saving_keeps_the_newest_and_the_best_checkpoints(tmp_path: Path) -> Non
     assert named(run.folder, "last") == "step-000007"
     assert read_state(step_folder(run.folder, 3)).score == 7.0
     assert read_state(step_folder(run.folder, 6)).score is None
-
-
-def test_a_failed_write_leaves_the_last_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = run_of(tmp_path, None)
-    run.step()
-
-    def full(*_: object) -> None:
-        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
-
-    monkeypatch.setattr("translator.checkpoint.files.save_file", full)
-    with pytest.raises(StorageError, match="step-000002: the disk is full"):
-        run.save()
-    assert steps_saved(run.folder) == [1]
 
 
 def test_weights_that_are_not_finite_are_not_saved(tmp_path: Path) -> None:
@@ -143,26 +129,12 @@ def test_the_epoch_restarts_on_resume_if_the_plan_has_another_version(
     assert again.state.position == DataPosition(epoch=2, row=0)
 
 
-def test_resume_refuses_changed_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_of(tmp_path, None)
-    again = SmallRun(tmp_path)
-    monkeypatch.setattr(again.data, "fingerprint", "others")
-    monkeypatch.setattr(again.data, "token_fingerprint", "others")
-    with pytest.raises(RunError, match="the corpus or its preparation has changed"):
-        again.restore()
-
-
 @pytest.mark.parametrize("setting", ["heads=4", "norm=post", "activation=gelu", "max_positions=64"])
 def test_resume_refuses_another_model_with_weights_of_the_same_shapes(tmp_path: Path, setting: str) -> None:
     run_of(tmp_path, None)
     key, _, _ = setting.partition("=")
     with pytest.raises(CheckpointError, match=f"are of another model: model.{key} is"):
         SmallRun(tmp_path, f"model.{setting}").restore()
-
-
-def test_resume_accepts_another_dropout(tmp_path: Path) -> None:
-    run_of(tmp_path, None)
-    assert SmallRun(tmp_path, "model.dropout=0.3").restore()
 
 
 def about_to_save(folder: Path, case: str) -> SmallRun:
@@ -201,13 +173,6 @@ def test_checkpoint_files_are_flushed_before_the_folder_is_renamed(tmp_path: Pat
         written_at = last_number(operations_of_save, "write", partial + file)
         flushed_at = last_number(operations_of_save, "fsync", partial + file)
         assert written_at < flushed_at < renamed_at, file
-
-
-def test_a_checkpoint_has_two_files_of_tensors_and_its_state(tmp_path: Path) -> None:
-    created = [Path(path) for name, path in operations(tmp_path, "new") if name == "create"]
-    names = {path.name for path in created if path.parent.name.endswith(".partial")}
-    tensor_files = {name for name in names if not name.startswith(".state.json")}
-    assert tensor_files == {"model.safetensors", "optimizer.safetensors"}
 
 
 @pytest.mark.parametrize(("case", "kind"), [("new", "kill"), ("again", "kill"), ("new", "full")])

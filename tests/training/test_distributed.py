@@ -1,10 +1,7 @@
 """Ranks as real processes: they compute what one process would."""
 
-import functools
 import json
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,10 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.support.forked_ranks import forked_ranks
 from tests.support.rank_verbs import PAIRS, gradients
-from tests.support.tiny_runs import final, run
-from translator.config import Config, parse_config
 from translator.errors import ConfigError, Interrupted, RunError
 from translator.run.signals import STOP_SIGNALS
 from translator.training.distributed import Distributed, lost_process_errors
@@ -119,70 +113,3 @@ def test_a_broken_connection_is_reported_in_plain_words() -> None:
         assert "\n" not in str(caught.value)
     with pytest.raises(RuntimeError, match="cannot be multiplied"), lost_process_errors():
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)")
-
-
-EXACT = (
-    "model.dropout=0.0",
-    "training.precision=float32",
-    "training.accumulation_steps=2",
-    "training.augmentation.typos=0.3",
-)
-"""Dropout is off, since each rank draws its own dropout noise."""
-
-
-def overrides(folder: Path, steps: int) -> tuple[str, ...]:
-    return (*EXACT, f"run.directory={folder}", f"training.max_steps={steps}")
-
-
-def configuration(recipe: Path, folder: Path, steps: int) -> Config:
-    return parse_config(recipe.read_text(encoding="utf-8"), str(recipe), overrides(folder, steps))
-
-
-def without_key_bias(name: str, weight: torch.Tensor) -> torch.Tensor:
-    """Leave out the bias of attention's keys: softmax cancels it, so its gradient is rounding that Adam amplifies."""
-    if name.endswith("query_key_value.bias"):
-        query, _, value = weight.chunk(3)
-        return torch.cat((query, value))
-    if name.endswith("key_value.bias"):
-        _, value = weight.chunk(2)
-        return value
-    return weight
-
-
-def assert_close_weights(config: Config, expected_config: Config) -> None:
-    weights = final(config)
-    for name, expected in final(expected_config).items():
-        torch.testing.assert_close(
-            without_key_bias(name, weights[name]),
-            without_key_bias(name, expected),
-            rtol=1e-3,
-            atol=1e-4,
-            msg=name,
-        )
-
-
-def test_two_processes_and_three_that_resume_their_run_train_like_one(tiny_recipe: Path, tmp_path: Path) -> None:
-    shared, alone = tmp_path / "shared", tmp_path / "alone"
-    # 1. Start with two processes, as a user does.
-    command = [sys.executable, "-m", "translator", "train", "--config", str(tiny_recipe)]
-    for override in ("training.processes=2", *overrides(shared, steps=4)):
-        command += ["--set", override]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("The run is in") == 1
-
-    # 2. Resume with three.
-    shared_config = configuration(tiny_recipe, shared, steps=6)
-    with forked_ranks(3, functools.partial(run, shared_config)) as ranks:
-        for rank in ranks:
-            rank.join(120)
-            assert rank.exitcode == 0
-
-    # 3. Train the same with one.
-    alone_config = configuration(tiny_recipe, alone, steps=6)
-    run(alone_config)
-    assert_close_weights(shared_config, alone_config)
-
-    # Rank 0 writes alone: a file of events at each start, and one of the test scores.
-    assert len(list((shared / "tensorboard").iterdir())) == 3
-    assert len(list((alone / "tensorboard").iterdir())) == 2

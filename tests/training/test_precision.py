@@ -10,7 +10,6 @@ import torch
 from tests.support.gpu_stand_ins import CUDA_13, use_torch
 from translator.config import Config, TrainingConfig
 from translator.config.sections import BatchingConfig
-from translator.core.update import seed_update
 from translator.errors import ConfigError
 from translator.training import precision as room
 from translator.training.precision import Choices, choose, choose_processes, set_up_cuda, threads_for
@@ -69,11 +68,6 @@ def test_a_gpu_without_bf16_uses_fp16_if_it_has_fp16_matrix_units(
     assert choices(GPU).precision == expected
 
 
-@pytest.mark.parametrize("device", [CPU, APPLE])
-def test_fp16_is_for_cuda_gpus_only(old_gpu: None, device: torch.device) -> None:
-    assert choices(device).precision == "float32"
-
-
 # --- compilation and capture ---
 
 
@@ -95,11 +89,6 @@ def test_without_a_c_compiler_nothing_is_compiled(old_gpu: None, monkeypatch: py
 def test_a_gpu_too_old_for_triton_compiles_nothing(old_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (6, 1))
     assert not choices(GPU).compile
-
-
-@pytest.mark.parametrize("device", [CPU, APPLE])
-def test_only_a_cuda_gpu_compiles(old_gpu: None, device: torch.device) -> None:
-    assert not choices(device).compile
 
 
 def test_compiling_on_a_cpu_is_refused() -> None:
@@ -150,22 +139,6 @@ def test_processes_share_the_threads(threads: int, processes: int, expected: int
 
 
 # --- random numbers and CUDA ---
-
-
-def drawn_after(seed: int, step: int, rank: int) -> float:
-    seed_update(seed, step, rank)
-    return torch.rand(()).item()
-
-
-def test_random_numbers_of_an_update_are_independent_of_earlier_ones() -> None:
-    first = drawn_after(1, 5, 0)
-    torch.rand(7)
-    assert drawn_after(1, 5, 0) == first
-
-
-@pytest.mark.parametrize(("seed", "step", "rank"), [(2, 5, 0), (1, 6, 0), (1, 5, 1)])
-def test_random_numbers_of_an_update_depend_on_seed_step_and_rank(seed: int, step: int, rank: int) -> None:
-    assert drawn_after(seed, step, rank) != drawn_after(1, 5, 0)
 
 
 @pytest.fixture

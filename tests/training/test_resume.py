@@ -17,7 +17,7 @@ from translator.checkpoint.state import find_checkpoint, steps_saved
 from translator.config import Config
 from translator.core.update import Learner
 from translator.data import DataHandler, DataPosition
-from translator.errors import Interrupted, RunError
+from translator.errors import Interrupted
 from translator.run.folder import RunFolder
 from translator.run.signals import StopRequest, stop_on_signals
 from translator.training.checkpointing import TrainingState
@@ -125,12 +125,6 @@ LONGER = "training.max_steps=14"
 FASTER = "training.learning_rate=0.002"
 
 
-def test_changed_settings_need_permission(tiny: Any, trained: Path) -> None:
-    with pytest.raises(RunError, match=r"--allow-changed(.|\n)*training\.learning_rate: 0\.0007 → 0\.002"):
-        run(tiny(LONGER, FASTER))
-    assert RunFolder(trained).config() == tiny()
-
-
 def test_permitted_changes_take_effect(tiny: Any, trained: Path, tmp_path: Path) -> None:
     unchanged = tiny(f"run.directory={tmp_path}/unchanged", LONGER)
     shutil.copytree(trained, tmp_path / "unchanged", symlinks=True)
@@ -138,21 +132,6 @@ def test_permitted_changes_take_effect(tiny: Any, trained: Path, tmp_path: Path)
     faster = tiny(LONGER, FASTER)
     assert run_changed(faster).progress.step == 14
     assert differs(final(faster), final(unchanged))
-
-
-def test_permitted_changes_are_recorded(tiny: Any, trained: Path) -> None:
-    faster = tiny(FASTER)  # the run is at its end, so nothing is trained
-    run_changed(faster)
-    folder = RunFolder(trained)
-    assert folder.config() == faster
-    assert "training.learning_rate: 0.0007 → 0.002" in folder.log_file.read_text(encoding="utf-8")
-
-
-def test_a_changed_corpus_is_refused(tiny: Any, trained: Path, tmp_path: Path) -> None:
-    with (tmp_path / "toy.tsv").open("a", encoding="utf-8") as corpus:
-        corpus.write("zebra\tzebra\n")
-    with pytest.raises(RunError, match="the corpus or its preparation has changed"):
-        run_changed(tiny("training.max_steps=20"))
 
 
 def test_a_stop_during_validation_saves_and_the_validation_is_repeated(

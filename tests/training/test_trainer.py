@@ -27,20 +27,6 @@ from translator.training.run_training import TrainingOutcome, train_run
 UPDATE = Learner.update
 
 
-def test_early_stopping_ends_the_run(tiny: Any) -> None:
-    # The learning rate is so small that no validation is better than the first.
-    config = tiny(
-        "training.max_steps=500",
-        "training.validate_every=1",
-        "training.early_stopping=3",
-        "training.learning_rate=1e-12",
-        "training.best_metric=chrf",
-    )
-    outcome = run(config)
-    assert "training.early_stopping=3" in outcome.reason
-    assert outcome.progress.step < 100
-
-
 def test_without_a_loss_a_run_still_scores_translations_and_says_that_it_chose_no_checkpoint(
     tiny: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -77,21 +63,6 @@ ONE_MINUTE = (
     "training.max_steps=1000",
     "training.warmup_steps=0",
 )
-
-
-@pytest.fixture(scope="module")
-def cut_off(tmp_path_factory: pytest.TempPathFactory) -> TrainingOutcome:
-    """A run with a cosine by steps, which its time limit cuts off."""
-    config = tiny_config(tmp_path_factory.mktemp("cut off"), *ONE_MINUTE)
-    with pytest.MonkeyPatch.context() as patch:
-        draw_nothing(patch)
-        patch.setattr("translator.core.loop.time", clock())
-        return run(config)
-
-
-def test_a_time_limit_ends_the_run(cut_off: TrainingOutcome) -> None:
-    assert "training.max_minutes=1" in cut_off.reason
-    assert 20 < cut_off.progress.step < 100
 
 
 @dataclass
@@ -143,11 +114,6 @@ def test_a_cosine_by_minutes_ends_with_the_time_limit(timed: Timed) -> None:
     assert "training.max_minutes=1" in timed.outcome.reason
     assert 25 < len(timed.rates) < 100
     assert timed.rates[-1] < 0.03 * timed.rates[0]
-
-
-def test_a_cosine_by_minutes_needs_no_caution(timed: Timed) -> None:
-    assert timed.outcome is not None
-    assert "caution" not in timed.outcome.run.log_file.read_text(encoding="utf-8")
 
 
 def test_a_cosine_by_minutes_goes_on_smoothly_after_a_stop(timed: Timed) -> None:
