@@ -47,7 +47,7 @@ def _section_lines(section: type[Section], path: str, facts: str = "") -> Iterat
             inner.append(_section_lines(nested, below, facts))
         else:
             yield f"\n### `{key}` {{ #{below} data-toc-label='{key}' }}\n\n{_paragraph(field.description)}\n{facts}"
-    sentences = [method.__dict__["sentence"] for method in section.rules()]
+    sentences = [method.__dict__["sentence"] for method in section.constraints()]
     if sentences:
         yield "\nWhat keys must keep together:\n" if path else "\n## Keys of several sections { #several-sections }\n"
         for sentence in sentences:

@@ -12,7 +12,7 @@ import pytest
 from tests.support.tiny_runs import run
 from translator.corpus.normalizer.normalizer import CURRENT_RULES, NORMALIZER_VERSION
 from translator.corpus.normalizer.normalizer_file import normalizer_for, read_rules
-from translator.corpus.normalizer.normalizer_rules import NormalizerRules, Rewriting, Row, Work
+from translator.corpus.normalizer.rules import NormalizerRules, Rewriting, Row, Work
 from translator.corpus.prepare import prepare_corpus
 from translator.data import DataHandler
 from translator.errors import CheckpointError, RunError

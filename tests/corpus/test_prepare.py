@@ -16,7 +16,7 @@ from translator.corpus import fingerprint, prepare
 from translator.corpus.file_hashes import hashes_of_files
 from translator.corpus.fingerprint import corpus_fingerprint
 from translator.corpus.normalizer.normalizer import CURRENT_RULES
-from translator.corpus.normalizer.normalizer_rules import NormalizerRules
+from translator.corpus.normalizer.rules import NormalizerRules
 from translator.corpus.preparation_counts import EXAMPLES, RULES, Example, format_report
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus, Side
@@ -277,7 +277,7 @@ def test_fingerprint_depends_on_sources_settings_and_versions(tmp_path: Path, mo
         *(fingerprint_with(config_of(tmp_path, changed_source)) for changed_source in changed_sources),
         fingerprint_with(config_of(tmp_path, source, split=split)),
         fingerprint_with(config_of(tmp_path, source, filters={"max_words": 99})),
-        fingerprint_with(config_of(tmp_path, source, normalization={"tatweel": False})),
+        fingerprint_with(config_of(tmp_path, source, normalization={"digits": "keep"})),
     ]
     without_last_rule = replace(CURRENT_RULES, rules=CURRENT_RULES.rules[:-1])
     fingerprints.append(fingerprint_with(base, rules=without_last_rule))

@@ -255,7 +255,7 @@ def bleu_score(value: float, checkpoint: str) -> Score:
 def card(subword_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The card of a run with rules of its own, whose exported checkpoint and another one were evaluated."""
     folder = tmp_path_factory.mktemp("card")
-    run = small_run(folder, subword_folder, rules="normalization: {quotes: false, digits: ascii}")
+    run = small_run(folder, subword_folder, rules="normalization: {mojibake: false, digits: ascii}")
     add_scores(run.evaluation_folder, [bleu_score(12.34, "step-000005"), bleu_score(98.76, "step-000001")])
     return card_of(run, folder / "out")
 
@@ -272,7 +272,7 @@ def card(subword_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
         "subword/normalizer.json",
         "digits: ascii",
         "up to 60 tokens",
-        "NormalizationConfig(digits='ascii', quotes=False)",
+        "NormalizationConfig(mojibake=False, digits='ascii')",
     ],
 )
 def test_card_states_data_licence_scores_and_normalization_rules(words: str, card: str) -> None:
@@ -291,7 +291,7 @@ def test_card_of_a_run_that_was_not_evaluated_says_so(run: RunFolder, tmp_path: 
 def test_code_of_the_card_makes_the_normalizer_of_the_model(
     subword_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = small_run(tmp_path, subword_folder, rules="normalization: {quotes: false}")
+    run = small_run(tmp_path, subword_folder, rules="normalization: {digits: ascii}")
     folder = tmp_path / "out"
     card = card_of(run, folder)
     (code,) = re.findall(r"^(    from pathlib .*?normalize = .*?)$", card, flags=re.DOTALL | re.MULTILINE)
@@ -299,4 +299,4 @@ def test_code_of_the_card_makes_the_normalizer_of_the_model(
     monkeypatch.chdir(folder)
     names: dict[str, Any] = {}
     exec(compile(textwrap.dedent(code), "README.md", "exec"), names)  # noqa: S102 - our own words
-    assert names["normalize"]("“yes” .") == "“yes”."
+    assert names["normalize"]("“yes” .") == '"yes".'

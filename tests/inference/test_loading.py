@@ -138,10 +138,10 @@ def test_runs_of_different_normalization_are_refused_as_an_ensemble(members: lis
     shutil.copytree(members[1], stranger.path, symlinks=True)
     settings = yaml.safe_load(stranger.config_file.read_text(encoding="utf-8"))
     normalization = settings["corpus"]["normalization"]
-    normalization["zwnj"] = not normalization["zwnj"]
+    normalization["orthography"] = not normalization["orthography"]
     stranger.config_file.write_text(yaml.safe_dump(settings), encoding="utf-8")
 
-    with pytest.raises(RunError, match=r"they differ in normalization \(corpus\.normalization\.zwnj\)"):
+    with pytest.raises(RunError, match=r"they differ in normalization \(corpus\.normalization\.orthography\)"):
         Translator.load([members[0], stranger.path])
 
 

@@ -20,7 +20,7 @@ from pydantic import Field, TypeAdapter, with_config
 from safetensors import SafetensorError, safe_open
 
 from translator.config import ModelConfig
-from translator.corpus.normalizer.normalizer_rules import NormalizerRules
+from translator.corpus.normalizer.rules import NormalizerRules
 from translator.errors import CheckpointError
 from translator.run.files import sha256_of_file
 from translator.run.records import STRICT, RecordError, WholeNumber, read_signed_record

@@ -37,36 +37,12 @@ Ratio = Annotated[float, Field(gt=1.0, le=1_000_000)]
 class NormalizationConfig(Section, effect=Effect.REFUSED):
     """Rules of the normalizer, applied to the corpus and at inference."""
 
+    rules: Literal["standard", "none"] = "standard"
+    """The rules for letters, half-spaces, marks and spaces, on both sides (docs/persian.md lists them), or `none`."""
     mojibake: bool = True
     """Repair text decoded with the wrong character set, if the repair is certain: Ø³Ù„Ø§Ù… becomes سلام."""
-    presentation_forms: bool = True
-    """Replace ligatures and Arabic presentation forms by plain letters (Persian side)."""
-    arabic_letters: bool = True
-    """Replace Arabic yeh and kaf by the Persian letters (Persian side)."""
-    teh_marbuta: bool = False
-    """Replace ة by ه (Persian side); off by default, because Persian books also use ة on purpose."""
-    hamza: bool = True
-    """Compose a letter and a combining madda or hamza into one character, such as ۀ (Persian side)."""
-    tatweel: bool = True
-    """Remove tatweel, the stretching stroke U+0640 (Persian side)."""
-    vowel_marks: Literal["keep", "strip"] = "strip"
-    """Vowel marks, shadda, sukun and tanwin (Persian side): `strip` all but fathatan (لطفاً), or `keep`."""
     digits: Literal["keep", "persian", "ascii"] = "persian"
     """Persian side: `persian` digits, except those joined to Latin letters; `ascii` for all; `keep`: no change."""
-    zero_width: bool = True
-    """Remove invisible characters except ZWNJ; on the Persian side a soft hyphen becomes a ZWNJ."""
-    zwnj: bool = True
-    """Keep a single ZWNJ between two letters (with marks) or digits, and remove all others (both sides)."""
-    spaces: bool = True
-    """Replace every run of white space by one plain space, and remove it at both ends."""
-    quotes: bool = True
-    """English: straight quotation marks. Persian: « » for curly ones, and for straight ones around Persian."""
-    dashes: bool = True
-    """Unify dashes to one kind of hyphen and one long dash; -- becomes the long dash."""
-    punctuation_spacing: bool = True
-    """Undo tokenization: fix spaces beside punctuation (also add one after ، ؛ ؟), decode escapes like &quot;."""
-    contractions: bool = True
-    """Join English endings that a tokenizer split off: it 's becomes it's (English side)."""
     orthography: bool = False
     """Persian side: join affixes by ZWNJ (می روم, کتاب ها, بزرگ تر), and use a space before auxiliary verbs."""
 

@@ -95,7 +95,7 @@ class Section(BaseModel):
         cls.effect = effect or cls.effect
 
     @classmethod
-    def rules(cls) -> Iterator[Callable[..., bool | list[str]]]:
+    def constraints(cls) -> Iterator[Callable[..., bool | list[str]]]:
         """Yield the methods of this section that `rule` marks, in their order; each has its `sentence`."""
         for owner in reversed(cls.__mro__):
             for member in vars(owner).values():
@@ -107,7 +107,7 @@ class Section(BaseModel):
         """Raise one error for all broken rules; its context has the list of `Mistake`s."""
         # All rules are checked before one error is raised, so that a user sees every mistake at once.
         mistakes: list[Mistake] = []
-        for method in self.rules():
+        for method in self.constraints():
             sentence: str = method.__dict__["sentence"]
             verdict = method(self)
             broken: list[tuple[str, ...]] = []

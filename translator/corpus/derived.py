@@ -12,7 +12,7 @@ from typing import Final
 from translator.config import Config, FilterConfig, SourceConfig
 from translator.core import TAG
 from translator.corpus.normalizer.normalizer import Normalizer
-from translator.corpus.normalizer.normalizer_rules import NormalizerRules
+from translator.corpus.normalizer.rules import NormalizerRules
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.reading.forms import Form, form_of, unread_form

@@ -9,7 +9,7 @@ import ftfy
 from translator.config import CorpusConfig, SourceConfig
 from translator.config.paths import present_path
 from translator.corpus.file_hashes import FileHashes
-from translator.corpus.normalizer.normalizer_rules import NormalizerRules
+from translator.corpus.normalizer.rules import NormalizerRules
 from translator.corpus.reading.forms import form_of
 from translator.corpus.sources import source_files
 from translator.run.files import sha256_of_json

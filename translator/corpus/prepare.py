@@ -21,7 +21,7 @@ from translator.config import CorpusConfig, SourceConfig
 from translator.corpus.file_hashes import FileHashes, hashes_of_files, refuse_changed
 from translator.corpus.fingerprint import PREPARE_VERSION, corpus_fingerprint
 from translator.corpus.normalizer.normalizer import Normalizer
-from translator.corpus.normalizer.normalizer_rules import NormalizerRules
+from translator.corpus.normalizer.rules import NormalizerRules
 from translator.corpus.preparation_counts import (
     RULES,
     CorpusReport,

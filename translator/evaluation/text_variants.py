@@ -6,7 +6,7 @@ from typing import Final
 from translator.config import NormalizationConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
 from translator.corpus.normalizer.normalizer import Normalizer
-from translator.corpus.normalizer.normalizer_rules import NormalizerRules
+from translator.corpus.normalizer.rules import NormalizerRules
 
 RAW: Final = "raw"  # the `normalization` of a score on unchanged text: references as read, hypotheses as translated
 ZWNJ: Final = "\u200c"

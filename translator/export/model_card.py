@@ -7,7 +7,6 @@ import jinja2
 from translator.config import Config, SourceConfig
 from translator.config.corpus_section import ENGLISH
 from translator.corpus.held_out import left_out_note
-from translator.corpus.normalizer.normalizer_rules import NOTHING, NormalizerRules
 from translator.corpus.public_corpora import DATASETS
 from translator.evaluation.results import saved_scores
 from translator.inference.engines.exported import ExportIndex
@@ -20,13 +19,12 @@ _LIBRARIES: Final = {"marian": "transformers", "safetensors": "translator"}
 _LONGEST_INPUT: Final = 512  # tokens
 
 
-def model_card(index: ExportIndex, config: Config, run: RunFolder, rules: NormalizerRules) -> str:
+def model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
     """Return the model card, in Markdown, of an export.
 
     Args:
         index: format and origin of the export.
         run: its folder, for the scores of the exported checkpoint.
-        rules: those of the model's normalizer.
     """
     search, languages, placeholders = config.search, config.corpus.languages, config.subword.placeholders
     from_english = languages[0] == ENGLISH
@@ -48,7 +46,7 @@ def model_card(index: ExportIndex, config: Config, run: RunFolder, rules: Normal
             gnmt_penalty=search.length_normalization != "average" and search.method == "beam",
             normalizer_file=("" if index.format == "marian" else "subword/") + run.normalizer_file.name,
             from_english=from_english,
-            **_normalizer_values(config, rules, from_english=from_english),
+            **_normalizer_values(config),
             sources=_sources(config),
             scores=[score for score in saved_scores(run) if score.checkpoint == index.state.name],
         )
@@ -70,27 +68,16 @@ def _table_cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def _normalizer_values(config: Config, rules: NormalizerRules, *, from_english: bool) -> dict[str, Any]:
-    """Return what the card says of the normalizer: changed switches, the rules in use for the input, all switches."""
+def _normalizer_values(config: Config) -> dict[str, Any]:
+    """Return what the card says of the normalizer: changed settings, and all of them."""
     normalization = config.corpus.normalization
-    switches = normalization.model_dump(mode="json")
     fields = type(normalization).model_fields
-
     # Readers who know the defaults need only what differs.
-    changed_rules = []
-    for key, value in normalization:
-        if value != fields[key].default:
-            changed_rules.append(f"{key}={value!r}")
-    # Other programs do not apply the normalizer, so the card tells what it would do to their input.
-    rules_in_use = []
-    for rule in rules.rules:
-        work = rule.english if from_english else rule.persian
-        if work != NOTHING and switches.get(rule.key) == rule.value:
-            rules_in_use.append((rule.key, str(rule.value).lower(), fields[rule.key].description))
+    changed = [f"{key}={value!r}" for key, value in normalization if value != fields[key].default]
+    settings = normalization.model_dump(mode="json")
     return {
-        "changed_rules": ", ".join(changed_rules),
-        "rules": rules_in_use,
-        "switches": ", ".join(f"{key}: {str(value).lower()}" for key, value in switches.items()),
+        "changed_settings": ", ".join(changed),
+        "settings": ", ".join(f"{key}: {str(value).lower()}" for key, value in settings.items()),
     }
 
 

@@ -10,7 +10,7 @@ from translator.checkpoint.files import load_model, write_checkpoint
 from translator.checkpoint.state import MODEL_FILE, pin_checkpoint, step_folder
 from translator.config import Config, ModelConfig, resolved_yaml
 from translator.corpus.normalizer.normalizer_file import rules_of_run
-from translator.corpus.normalizer.normalizer_rules import NormalizerRules
+from translator.corpus.normalizer.rules import NormalizerRules
 from translator.errors import InputError, RunError
 from translator.export.marian import marian_obstacles, write_marian_weights
 from translator.export.marian_tokenizer import write_marian_tokenizer
@@ -92,7 +92,7 @@ def export_run(
             path = step_folder(beside / "checkpoints", pinned.state.step)
             write_checkpoint(path, pinned.state, {MODEL_FILE: model.state_dict()})
             _write_run_files(beside, run, config, index, rules)
-        write_text(beside / CARD_FILE, model_card(index, config, run, rules))
+        write_text(beside / CARD_FILE, model_card(index, config, run))
         write_index(beside, index)
     return target
 

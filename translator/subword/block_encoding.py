@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from translator.config import NormalizationConfig
 from translator.config.corpus_section import Languages
 from translator.corpus.normalizer.normalizer import Normalizer
-from translator.corpus.normalizer.normalizer_rules import NormalizerRules
+from translator.corpus.normalizer.rules import NormalizerRules
 from translator.corpus.prepared_corpus import TextBlock
 from translator.subword.model import SubwordModel
 from translator.subword.source_text import training_pair

@@ -4,27 +4,28 @@
 replacement, and names of functions. A model keeps the rules of its training text in its `normalizer.json`, so a change
 here affects only models that are trained from then on.
 
-To add a rule, write its rows or its table in the file of its subject, a line in `CURRENT_RULES` and a key in
-`NormalizationConfig`. For speed, most patterns begin with a plain space or one small class of characters.
+To add a rule, write its rows or its table in the file of its subject, and a line in `CURRENT_RULES`. For speed, most
+patterns begin with a plain space or one small class of characters.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from translator.config import NormalizationConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
 from translator.corpus.normalizer import characters
-from translator.corpus.normalizer.characters import CharacterTable, replacing
-from translator.corpus.normalizer.contractions import JOIN_CONTRACTIONS
-from translator.corpus.normalizer.digits import CONVERT_DIGITS
 from translator.corpus.normalizer.mojibake import SUSPECT
-from translator.corpus.normalizer.needed_steps import NeededSteps
-from translator.corpus.normalizer.normalizer_rules import Change, Language, NormalizerRules, Rule, Work
-from translator.corpus.normalizer.orthography import COMPOSE_HAMZA, TIDY_ZWNJ, UNIFY_ORTHOGRAPHY
-from translator.corpus.normalizer.punctuation import JOIN_ENGLISH_SIGNS, JOIN_PUNCTUATION, UNESCAPE, UNIFY_DASHES
+from translator.corpus.normalizer.orthography import COMPOSE_HAMZA, CONVERT_DIGITS, TIDY_ZWNJ, UNIFY_ORTHOGRAPHY
+from translator.corpus.normalizer.punctuation import (
+    JOIN_CONTRACTIONS,
+    JOIN_ENGLISH_SIGNS,
+    JOIN_PUNCTUATION,
+    UNESCAPE,
+    UNIFY_DASHES,
+)
 from translator.corpus.normalizer.quotation_marks import CORRECT_MARKS, ENGLISH_QUOTES, PERSIAN_QUOTES
-from translator.corpus.normalizer.rewriting import CompiledStep, compile_step
+from translator.corpus.normalizer.rules import FUNCTIONS, Change, Language, NormalizerRules, Row, Rule, Step, Work
 
 NORMALIZER_VERSION: Final = 3  # names the rules in the labels of scores; raised whenever the output changes
 
@@ -39,7 +40,6 @@ CURRENT_RULES: Final = NormalizerRules(
         Rule(key="mojibake", english=_REPAIR, persian=_REPAIR),
         Rule(key="presentation_forms", persian=Work(characters=characters.PRESENTATION_FORMS)),
         Rule(key="arabic_letters", persian=Work(characters=characters.ARABIC_LETTERS)),
-        Rule(key="teh_marbuta", persian=Work(characters=characters.TEH_MARBUTA)),
         Rule(key="tatweel", persian=Work(characters=characters.NO_TATWEEL)),
         Rule(key="vowel_marks", value="strip", persian=Work(characters=characters.NO_VOWEL_MARKS)),
         Rule(
@@ -77,6 +77,8 @@ CURRENT_RULES: Final = NormalizerRules(
 )
 """All rules in order; `digits` has one rule per setting."""
 
+CHOSEN: Final = ("digits", "orthography", "mojibake")
+"""The keys of rules that a configuration chooses one by one; the others belong to `rules: standard`."""
 _MOST_PASSES: Final = 10
 
 
@@ -109,33 +111,23 @@ class Normalizer:
         """Applies the rule `orthography` alone, for translations into Persian, whatever the configuration says."""
 
 
+def _applies(rule: Rule, config: NormalizationConfig) -> bool:
+    if rule.key in CHOSEN:
+        return bool(getattr(config, rule.key) == rule.value)
+    return config.rules == "standard"
+
+
 def _chain(rules: NormalizerRules, config: NormalizationConfig, language: Language) -> Change:
     """Return the function that applies the rules of `config` to a text of `language` until nothing changes."""
-    # 1. The steps in their order: repairs of the decoding, all tables as one, steps on the text.
-    works: list[Work] = []
-    for rule in rules.rules:
-        if getattr(config, rule.key, None) == rule.value:
-            works.append(rule.english if language == "english" else rule.persian)
-    repairs = [compile_step(work.decoding) for work in works if work.decoding is not None]
-    table = CharacterTable(*(replacing(work.characters) for work in works if work.characters is not None))
-    text_steps: list[CompiledStep] = []
-    for work in works:
-        text_steps += map(compile_step, work.text)
-    all_steps = [step.change for step in repairs] + [table] + [step.change for step in text_steps]
+    works = [getattr(rule, language) for rule in rules.rules if _applies(rule, config)]
 
-    # 2. Most texts need few of them.
-    needed_repairs = NeededSteps(repairs, table)
-    needed_steps = NeededSteps(text_steps, table)
+    # The steps in their order: repairs of the decoding, all tables of characters as one, steps on the text.
+    steps = [FUNCTIONS[work.decoding] for work in works if work.decoding is not None]
+    steps.append(character_replacer([work.characters for work in works if work.characters is not None]))
+    for work in works:
+        steps += map(compile_step, work.text)
 
     def normalize_once(text: str) -> str:
-        codes = table.encode(text)
-        if codes is None or needed_repairs.of(codes):
-            steps: Sequence[Change] = all_steps
-        else:
-            new_codes = table.replace(codes)
-            if new_codes != codes:
-                text = table.decode(new_codes)
-            steps = needed_steps.of(new_codes)
         for step in steps:
             text = step(text)
         return text
@@ -160,7 +152,7 @@ def _orthography(rules: NormalizerRules) -> Change:
     steps: list[Change] = []
     for rule in rules.rules:
         if rule.key == "orthography":
-            steps += [compile_step(step).change for step in rule.persian.text]
+            steps += map(compile_step, rule.persian.text)
 
     def unify(text: str) -> str:
         for step in steps:
@@ -168,3 +160,53 @@ def _orthography(rules: NormalizerRules) -> Change:
         return text
 
     return unify
+
+
+# --- the steps ---
+
+
+def character_replacer(tables: Sequence[Mapping[str, str]]) -> Change:
+    """Return the function that replaces each character of a text by all `tables`, one after the other."""
+    replacements = {}
+    for character in {character for table in tables for character in table}:
+        replacement = character
+        for table in tables:  # an earlier table may give several characters, or none
+            replacement = "".join(table.get(part, part) for part in replacement)
+        replacements[character] = replacement
+    # In most texts no character changes, and a set sees that faster than `str.translate`.
+    leaves_alone = frozenset(replacements).isdisjoint
+    codes = str.maketrans(replacements)
+    return lambda text: text if leaves_alone(text) else text.translate(codes)
+
+
+def compile_step(step: Step) -> Change:
+    """Return the function of a step; raise re.error if a pattern or a template is invalid."""
+    if isinstance(step, str):
+        return FUNCTIONS[step]
+    rows = [(row.contains, re.compile(row.pattern).sub, _replacement(row)) for row in step.rows]
+
+    def rewrite(text: str) -> str:
+        for part, substitute, replacement in rows:
+            if part in text:
+                text = substitute(replacement, text)
+        return text
+
+    if step.only_if is None:
+        return rewrite
+    has_match = re.compile(step.only_if).search
+    return lambda text: text if has_match(text) is None else rewrite(text)
+
+
+def _replacement(row: Row) -> str | Callable[[re.Match[str]], str]:
+    """Return the replacement of a row as `re.sub` takes it."""
+    if isinstance(row.replacement, str):
+        template = row.replacement
+        if row.unless is None:
+            return template
+        exception = re.compile(row.unless)
+        return lambda match: match[0] if exception.search(match[0]) else match.expand(template)
+    table = str.maketrans(row.replacement)
+    if row.unless is None:
+        return lambda match: match[0].translate(table)
+    exception = re.compile(row.unless)
+    return lambda match: match[0] if exception.search(match[0]) else match[0].translate(table)

@@ -9,10 +9,8 @@ from pydantic import Field, TypeAdapter, with_config
 
 from translator.config import Config
 from translator.corpus.normalizer import normalizer
-from translator.corpus.normalizer.named_functions import FUNCTIONS
-from translator.corpus.normalizer.normalizer import Normalizer
-from translator.corpus.normalizer.normalizer_rules import RULES_FORMAT, NormalizerRules, Rewriting, Rule, Work
-from translator.corpus.normalizer.rewriting import compile_rewriting
+from translator.corpus.normalizer.normalizer import Normalizer, compile_step
+from translator.corpus.normalizer.rules import FUNCTIONS, RULES_FORMAT, NormalizerRules, Rewriting, Rule, Work
 from translator.errors import RunError
 from translator.run.files import storage_errors
 from translator.run.folder import RunFolder
@@ -61,7 +59,7 @@ def _check_work(rule: Rule, work: Work) -> None:
     """Raise RecordError for an unknown function, and what `re` raises for an invalid pattern or template."""
     for step in (work.decoding, *work.text):
         if isinstance(step, Rewriting):
-            compile_rewriting(step)
+            compile_step(step)
             for row in step.rows:
                 if isinstance(row.replacement, str):
                     re.sub(row.pattern, row.replacement, "")  # reads the template too

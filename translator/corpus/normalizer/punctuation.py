@@ -5,11 +5,12 @@ import html.entities
 import re
 from typing import Final
 
-from translator.corpus.normalizer.normalizer_rules import Rewriting, Row
+from translator.corpus.normalizer.rules import Rewriting, Row, kept
 
 
+@kept("single_spaces-1")
 def single_spaces(text: str) -> str:
-    """Return `text` with single spaces, and none at its ends; trained models name this, so it may never change."""
+    """Return `text` with single spaces, and none at its ends."""
     return " ".join(filter(None, text.split(" "))) if "  " in text else text.strip(" ")
 
 
@@ -38,6 +39,7 @@ UNIFY_DASHES: Final = Rewriting(
 _ENTITY: Final = re.compile(r"&(#(?:[0-9]{1,7}|[xX][0-9A-Fa-f]{1,6});|[A-Za-z][A-Za-z0-9]{0,31};)")
 
 
+@kept("decode_entities-1")
 def decode_entities(text: str) -> str:
     """Return `text` with a sign for each entity of HTML: R&amp;D → R&D; an unknown one stays, as in `&x;`."""
     return _ENTITY.sub(_sign, text) if "&" in text else text
@@ -128,3 +130,25 @@ JOIN_ENGLISH_SIGNS: Final = Rewriting(
     )
 )
 """Signs of currency, per cent and elision join what they belong to (English)."""
+
+# --- English endings that a tokenizer split off ---
+
+# A space before an ending, in the four ways in which endings are split off.
+_SPACE_IN_CONTRACTION: Final = (
+    r" (?:(?=['sStTdDmMlLrRvVnN])(?:"
+    r"(?<=[\w)\]] )(?='(?i:s|d|m|ll|re|ve)(?![\w'’]))"  # it␣'s
+    r"|(?<=[A-Za-z] )(?=(?i:n't)(?!\w))"  # ca␣n't
+    r"|(?<=[nN] )(?='[tT](?![\w'’]))"  # don␣'t
+    r"|(?<=[A-Za-z]' )(?=(?i:s|t|d|m|ll|re|ve)(?![\w'’]))"  # ship'␣s
+    r"))"
+)
+_SPACE_IN_TIS: Final = r"('[tT]) (?<=(?<![\w'’])'. )(?=(?i:is|was|will|were)(?!\w))"
+_SPACE_IN_GONNA: Final = r"(?i) (?<=(?<![\w'’])(?:gon|wan) )(?=na(?![\w'’]))| (?<=(?<![\w'’])got )(?=ta(?![\w'’]))"
+
+JOIN_CONTRACTIONS: Final = Rewriting(
+    rows=(
+        Row(contains="'", pattern=_SPACE_IN_CONTRACTION, replacement=""),  # it␣'s → it's, don␣'t → don't
+        Row(contains="'", pattern=_SPACE_IN_TIS, replacement=r"\1"),  # 't␣is → 'tis
+        *(Row(contains=part, pattern=_SPACE_IN_GONNA, replacement="") for part in ("n na", "t ta")),  # gon␣na → gonna
+    )
+)

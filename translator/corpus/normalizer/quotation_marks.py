@@ -1,18 +1,17 @@
 """Rules of the normalizer for quotation marks: straight in English, guillemets in Persian. ␣ is a space.
 
-The functions here may never give other results: trained models name them in their `normalizer.json`, and expect what
-they gave in training (see `named_functions.py`). A changed algorithm is a new function. The rows and
-tables may change: models keep copies of them.
+The rows and tables may change: models keep copies of them. What is `kept` may not.
 """
 
 import re
 from typing import Final
 
-from translator.corpus.normalizer.normalizer_rules import Rewriting, Row
+from translator.corpus.normalizer.rules import Rewriting, Row, kept
 
 # --- spaces inside quotation marks ---
 
 
+@kept("join_quotes-1")
 def join_quotes(text: str) -> str:
     """Remove the spaces inside `" … "`, where straight quotes come in pairs with no letter on the outside."""
     if '"' not in text:
@@ -38,6 +37,7 @@ def join_quotes(text: str) -> str:
 _FREE_APOSTROPHE: Final = re.compile(r"'(?<!\S')(?!\S)")
 
 
+@kept("join_apostrophes-1")
 def join_apostrophes(text: str) -> str:
     """Join the apostrophes of '␣yes␣' → 'yes' and servants␣'␣hall → servants' hall, unless their place is ambiguous."""
     if "'" not in text:
@@ -70,6 +70,7 @@ _CLOSING_SEMICOLON: Final = re.compile(r";(?<=[,.!?];)(?=\s|$)")
 _LAST_SEMICOLON: Final = re.compile(r";$(?<=[^\W\d_]{2}[,.!?];)")
 
 
+@kept("restore_broken_quotes-1")
 def restore_broken_quotes(text: str) -> str:
     """Return `text` with quotation marks for the semicolons that a broken &quot; left: ;Nay,; → "Nay,"."""
     if ";" not in text:
@@ -109,6 +110,7 @@ ENGLISH_QUOTES: Final = (STRAIGHT_MARKS, "restore_broken_quotes-1", JOIN_MARKS)
 _PERSIAN_LETTER: Final = re.compile("[\u0621-\u064aپچژکگیۀ]")
 
 
+@kept("pair_guillemets-1")
 def pair_guillemets(text: str) -> str:
     """Return `text` with guillemets for straight marks, if all of them are in pairs around Persian words."""
     parts = text.split('"')

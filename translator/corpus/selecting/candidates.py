@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from translator.config import CorpusConfig, SourceConfig
-from translator.corpus.normalizer.normalizer_rules import NormalizerRules
+from translator.corpus.normalizer.rules import NormalizerRules
 from translator.corpus.preparation_counts import NUMBERS_SHOWN, chosen_examples
 from translator.corpus.reading.pairs import read_pairs
 from translator.corpus.selecting.cleaning import Chunk, CleanChunk, Cleaner, Examples, LineNumbers, chunks_of

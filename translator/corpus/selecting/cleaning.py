@@ -8,7 +8,7 @@ import numpy as np
 
 from translator.config import FilterConfig, NormalizationConfig
 from translator.corpus.normalizer.normalizer import Normalizer
-from translator.corpus.normalizer.normalizer_rules import NormalizerRules
+from translator.corpus.normalizer.rules import NormalizerRules
 from translator.corpus.preparation_counts import NUMBERS_SHOWN, Example, chosen_examples
 from translator.corpus.reading.lines import Pair
 from translator.corpus.selecting.duplicates import Hashes, Keys, Numbers, pair_keys
