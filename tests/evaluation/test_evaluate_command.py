@@ -36,7 +36,7 @@ def test_lines_left_out_are_named_on_the_console_in_scores_json_and_on_the_page(
 
 @pytest.fixture
 def run(tiny: Any) -> RunFolder:
-    return untrained_run(tiny("evaluation.metrics=[bleu, chrf, comet]"))
+    return untrained_run(tiny("evaluation.metrics=[bleu, chrf, spbleu]"))
 
 
 def test_evaluate_command_prints_scores_with_intervals(run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
@@ -46,7 +46,7 @@ def test_evaluate_command_prints_scores_with_intervals(run: RunFolder, capsys: p
         "ZWNJ as space",
         "95% bootstrap interval",
         "signature of bleu: nrefs:1|bs:40|seed:12345",
-        "not computed: COMET needs a model",
+        "not computed: spBLEU needs the SentencePiece model",
     ):
         assert text in out
     assert "toy: sentences with mistakes" in out

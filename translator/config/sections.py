@@ -27,8 +27,9 @@ from translator.config.training_section import TrainingConfig
 if TYPE_CHECKING:  # it imports torch
     from translator.core.layers import NetworkSettings
 
-MetricName = Literal["bleu", "bleu_intl", "chrf", "chrf++", "ter", "length_ratio", "spbleu", "comet"]
+MetricName = Literal["bleu", "bleu_intl", "chrf", "chrf++", "ter", "length_ratio", "spbleu"]
 
+METRIC_NAME = r"[A-Za-z][\w.+-]{0,39}"
 MOST_COUNTED = 10_000  # pieces per side; counting needs 4 GB for this number
 
 
@@ -154,6 +155,15 @@ class ModelConfig(Section, effect=Effect.REFUSED):
         return NetworkSettings(**dict(self))
 
 
+class ExternalMetric(Section, effect=Effect.FREE):
+    """A metric of another program."""
+
+    name: Annotated[str, matching(METRIC_NAME, "letters, digits, dots, + and hyphens")]
+    """Its name in the tables of scores."""
+    command: Annotated[str, Field(min_length=1)]
+    """A command that prints one score a line; `{source}`, `{hypothesis}` and `{reference}` are files of lines."""
+
+
 class EvaluationConfig(Section, effect=Effect.FREE):
     """Evaluation on held-out text."""
 
@@ -164,8 +174,8 @@ class EvaluationConfig(Section, effect=Effect.FREE):
     """Metrics to compute; BLEU 13a on raw text is always added. A metric whose model is missing is skipped."""
     robustness: bool = False
     """Also translate and score each test set with noisy input: capitals, typos, no final punctuation and others."""
-    comet_model: Place | None = None
-    """Local COMET checkpoint (.ckpt); it must be trusted, since COMET unpickles it. `null`: no COMET."""
+    external_metrics: Annotated[tuple[ExternalMetric, ...], Field(strict=False)] = ()
+    """Metrics of other programs, such as COMET, for which a command prints one score a line (docs/evaluation.md)."""
 
     @property
     def test_sources(self) -> tuple[SourceConfig, ...]:

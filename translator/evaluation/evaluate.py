@@ -11,12 +11,12 @@ from typing import Final
 
 from tqdm import tqdm
 
-from translator.config import Config, MetricName
+from translator.config import Config, ExternalMetric, MetricName
 from translator.corpus.held_out import HeldOutSet, HeldOutSplit
 from translator.errors import InputError
-from translator.evaluation.comet import comet_lacks, comet_score
 from translator.evaluation.compare import METRICS, SystemComparison, compare_systems
 from translator.evaluation.evaluation_page import evaluation_page
+from translator.evaluation.external_metrics import external_score
 from translator.evaluation.metrics import Score, compute_scores, spbleu_lacks
 from translator.evaluation.results import ScoredSet, distinct_names, read_scores, save_set, saved_sets
 from translator.evaluation.robustness import measure_robustness
@@ -95,9 +95,11 @@ def by_test_set(sets: Sequence[ScoredSet]) -> list[dict[str, ScoredSet]]:
     return [dict(zip(distinct_names(group), group, strict=True)) for group in groups.values()]
 
 
-def evaluate_run(run: RunFolder, *, checkpoint: str = "best", overrides: Sequence[str] = ()) -> Evaluation:
+def evaluate_run(
+    run: RunFolder, *, checkpoint: str = "best", overrides: Sequence[str] = (), own_recipe: bool = False
+) -> Evaluation:
     """Translate and score the held-out test sets of a run, as `evaluate_systems` does."""
-    return evaluate_systems([System((run,), checkpoint)], overrides=overrides)
+    return evaluate_systems([System((run,), checkpoint)], overrides=overrides, own_recipe=own_recipe)
 
 
 def evaluate_systems(
@@ -109,6 +111,7 @@ def evaluate_systems(
     engine: str = "auto",
     device: str = "auto",
     report: bool = True,
+    own_recipe: bool = False,
     output: Path | None = None,
 ) -> Evaluation:
     """Translate test sets with each system and score the translations.
@@ -125,12 +128,13 @@ def evaluate_systems(
         engine: `torch`, `ctranslate2` or `auto`, see `Translator.load`.
         device: `cpu`, `mps`, `cuda`, `cuda:N` or `auto`.
         report: whether to write report.html.
+        own_recipe: whether the user has written the recipe of the runs, so that its commands may run.
         output: folder of the report; by default the first system's.
 
     Raises:
         RunError: a run, its checkpoint, held-out text or scores are damaged or missing, or an ensemble is impossible.
         CorpusError: a test set cannot be read, is empty or in other languages.
-        InputError: a test set is missing, two texts have one name, or COMET fails.
+        InputError: a test set is missing, two texts have one name, or an external metric fails.
     """
     # 1. Report the mistakes of the user that can be found without a model.
     overrides = [WHOLE_LINES, *overrides]
@@ -145,7 +149,8 @@ def evaluate_systems(
         _check_results(system, texts)
     page = (output or systems[0].folder) / "report.html" if report else None
     _check_outputs(systems, page)
-    metrics, missing = _metrics_at_hand(config, first_run)
+    metrics, missing = _metrics_at_hand(config)
+    external_metrics = _external_metrics(config, overrides, own_recipe=own_recipe)
 
     # 2. Translate and score; every result is on the disk before the next begins.
     sets: dict[tuple[Path, str, str], list[ScoredSet]] = {}
@@ -160,7 +165,7 @@ def evaluate_systems(
             for run in system.runs:
                 warn_of_leaks(run, texts)
         for text in texts:
-            scored = _translate_and_score(text, translator, search, config, metrics)
+            scored = _translate_and_score(text, translator, search, config, metrics, external_metrics)
             save_set(system.folder, scored, list(own_texts(system.runs[0], "test")))
             sets[key].append(scored)
 
@@ -217,18 +222,22 @@ def _check_outputs(systems: Sequence[System], page: Path | None) -> None:
         resolve_output(page)
 
 
-def _metrics_at_hand(config: Config, run: RunFolder) -> tuple[list[MetricName], list[str]]:
+def _metrics_at_hand(config: Config) -> tuple[list[MetricName], list[str]]:
     """Return the metrics that can be computed, and what the others need that is not there."""
-    lacks = {"spbleu": spbleu_lacks(), "comet": comet_lacks(config.evaluation.comet_model, run)}
-    metrics: list[MetricName] = []
-    missing: list[str] = []
-    for metric in config.evaluation.metrics:
-        lack = lacks.get(metric)
-        if lack is None:
-            metrics.append(metric)
-        else:
-            missing.append(lack)
-    return metrics, missing
+    lack = spbleu_lacks() if "spbleu" in config.evaluation.metrics else None
+    if lack is None:
+        return list(config.evaluation.metrics), []
+    return [metric for metric in config.evaluation.metrics if metric != "spbleu"], [lack]
+
+
+def _external_metrics(config: Config, overrides: Sequence[str], *, own_recipe: bool) -> Sequence[ExternalMetric]:
+    """Return the external metrics to compute: a command in the recipe of somebody else's run is not run unasked."""
+    metrics = config.evaluation.external_metrics
+    key = "evaluation.external_metrics"
+    if own_recipe or not metrics or any(override.strip().startswith(key) for override in overrides):
+        return metrics
+    LOGGER.info("the commands of %s in the recipe of the run are not run; give them with --set %s=[...]", key, key)
+    return ()
 
 
 # --- translating and scoring ---
@@ -251,9 +260,14 @@ def _load(system: System, engine: str, device: str, overrides: Sequence[str]) ->
 
 
 def _translate_and_score(
-    text: HeldOutSet, translator: Translator, search: str, config: Config, metrics: Sequence[MetricName]
+    text: HeldOutSet,
+    translator: Translator,
+    search: str,
+    config: Config,
+    metrics: Sequence[MetricName],
+    external_metrics: Sequence[ExternalMetric],
 ) -> ScoredSet:
-    """Translate a test set and score the translations by `metrics`, as the run of `config` is scored.
+    """Translate a test set and score the translations by these metrics, as the run of `config` is scored.
 
     `search` is the short name of the translator's search settings.
     """
@@ -266,13 +280,13 @@ def _translate_and_score(
     scores = compute_scores(
         hypotheses,
         text.references,
-        metrics=[metric for metric in metrics if metric != "comet"],
+        metrics=metrics,
         variants=text_variants(config.corpus.normalization, config.corpus.languages, translator.normalizer.rules),
         intervals=True,
         description=f"scoring {text.name}",
     )
-    if "comet" in metrics:
-        scores.append(comet_score(config, text.sources, hypotheses, text.references))
+    for metric in external_metrics:
+        scores.append(external_score(metric, text.sources, hypotheses, text.references))
     named_scores: list[Score] = []
     for score in scores:
         named_score = replace(

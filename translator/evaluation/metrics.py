@@ -67,7 +67,7 @@ class Score:
     """One number, with everything that defines it."""
 
     test_set: str = ""
-    metric: MetricName
+    metric: str  # one of ours, or the name of an external one
     score: float
     signature: str  # sacreBLEU's: tokenizer, smoothing, bootstrap, version
     normalization: str  # `raw`, or the normalization of both sides
@@ -106,9 +106,10 @@ class Score:
         return entry
 
 
-def show_value(metric: MetricName, value: float) -> str:
-    """Return a value of this metric as text: three decimals for ratios and COMET, two for the others."""
-    return f"{value:.3f}" if metric in ("length_ratio", "comet") else f"{value:.2f}"
+def show_value(metric: str, value: float) -> str:
+    """Return a value of this metric as text: two decimals for percentages, three for ratios and others."""
+    is_percentage = metric in _METRICS and metric != "length_ratio"
+    return f"{value:.2f}" if is_percentage else f"{value:.3f}"
 
 
 # --- scores of a test set ---
@@ -129,7 +130,7 @@ def compute_scores(
         hypotheses: detokenized translations.
         references: one text or several for each; the number may vary. As read: references decoded from ids would
             inflate BLEU.
-        metrics: all but COMET.
+        metrics: those of sacreBLEU.
         variants: forms of the text in which both sides are compared, by label; see `text_variants`.
         intervals: whether each score gets a 95% bootstrap interval.
         description: label of a progress bar; None: no bar.

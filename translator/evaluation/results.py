@@ -93,12 +93,12 @@ class ScoredSet:
         return sentence_chrf(self.hypotheses, self.text.references)
 
     @cached_property
-    def scores_by_source(self) -> dict[str, dict[MetricName, float]]:
+    def scores_by_source(self) -> dict[str, dict[str, float]]:
         """BLEU and chrF on raw text for each source of the corpus; empty if all sentences are of one."""
         origins = dict.fromkeys(self.text.origins)
         if len(origins) < 2:
             return {}
-        scores: dict[str, dict[MetricName, float]] = {}
+        scores: dict[str, dict[str, float]] = {}
         for origin in origins:
             rows = [row for row, origin_of_row in enumerate(self.text.origins) if origin_of_row == origin]
             hypotheses = [self.hypotheses[row] for row in rows]
@@ -162,7 +162,7 @@ class _Details:
     cut_off: tuple[int, ...]
     origins: tuple[str, ...]  # for each sentence the source of the corpus; empty if there is one
     mistakes: dict[str, Any]  # for readers: made anew from the text
-    scores_by_source: dict[str, dict[MetricName, float]]  # likewise
+    scores_by_source: dict[str, dict[str, float]]  # likewise
     noise: tuple[NoiseScore, ...]
 
 

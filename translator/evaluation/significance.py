@@ -66,7 +66,7 @@ def paired_test(
     Args:
         systems: the N translations of each system by its name; the first is the baseline.
         references: one or more for each sentence.
-        metric: all but `length_ratio` and COMET.
+        metric: all but `length_ratio`.
         normalization: label of the form of both sides.
         spell: makes that form.
         method: paired bootstrap or paired approximate randomisation.

@@ -64,7 +64,7 @@ def score_table(scores_of_systems: Mapping[str, Sequence[Score]]) -> Table:
     Args:
         scores_of_systems: at least one score of each system by its name; the name of a single system is not shown.
     """
-    # 1. Make the rows. A metric may lack a score on some texts: COMET has one on raw text only.
+    # 1. Make the rows. A metric may lack a score on some texts: an external one has one on raw text only.
     all_scores = list(chain.from_iterable(scores_of_systems.values()))
     forms = {short_form(score.normalization): score.normalization for score in all_scores}
     rows = []

@@ -170,7 +170,7 @@ def _evaluate(
     if scores and test_sets <= {score.test_set for score in scores}:
         return scores, []
     LOGGER.info("training is over: %s; evaluating the best checkpoint", reason)
-    evaluation = evaluate_run(run, checkpoint=checkpoint)
+    evaluation = evaluate_run(run, checkpoint=checkpoint, own_recipe=True)
     all_scores: list[Score] = []
     for scored_set in evaluation.sets:
         all_scores += scored_set.all_scores

@@ -1,0 +1,69 @@
+"""Metrics of other programs: their scores are saved, and their failures are reported in one message."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.tiny_runs import run as train
+from translator.config import ExternalMetric
+from translator.errors import InputError
+from translator.evaluation import evaluate_run, saved_scores
+from translator.evaluation.external_metrics import external_score
+
+PROGRAM = """import sys
+sides = [open(file, encoding="utf-8").read().splitlines() for file in sys.argv[1:]]
+for source, hypothesis, reference in zip(*sides):
+    print(len(source) / 10 if hypothesis == reference else 0.0)
+"""
+
+
+def command(folder: Path, program: str = PROGRAM) -> str:
+    script = folder / "judge.py"
+    script.write_text(program, encoding="utf-8")
+    return f"{shlex.join([sys.executable, str(script)])} {{source}} {{hypothesis}} {{reference}}"
+
+
+def test_a_program_gets_a_line_for_each_sentence_and_its_mean_is_the_score(tmp_path: Path) -> None:
+    metric = ExternalMetric(name="judge", command=command(tmp_path))
+    score = external_score(metric, ["abcd", "a\nb"], ["یک", "دو"], [("یک", "۱"), ("سه",)])
+    assert score.metric == "judge"
+    assert score.score == pytest.approx(0.2)
+    assert score.sentences == 2
+    assert score.interval is not None
+    assert score.interval[0] <= score.score <= score.interval[1]
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("import sys; sys.exit('no such layer')", "it ended with exit code 1: no such layer"),
+        ("print(0.5)", "it printed 1 lines for 2 sentences"),
+        ("print('fine'); print('good')", "it printed something else"),
+    ],
+)
+def test_a_program_that_gives_no_scores_is_reported(tmp_path: Path, program: str, reason: str) -> None:
+    metric = ExternalMetric(name="judge", command=command(tmp_path, program))
+    with pytest.raises(InputError, match=f"the metric `judge` has no scores: {reason}"):
+        external_score(metric, ["a", "b"], ["آ", "ب"], [("آ",), ("ب",)])
+
+
+def test_a_program_that_is_missing_is_reported() -> None:
+    metric = ExternalMetric(name="judge", command="no-such-program {source}")
+    with pytest.raises(InputError, match=r"no-such-program cannot be run \(No such file"):
+        external_score(metric, ["a"], ["آ"], [("آ",)])
+
+
+def test_a_training_runs_the_commands_of_its_recipe_and_a_later_evaluation_only_those_of_its_user(
+    tiny: Any, tmp_path: Path
+) -> None:
+    setting = f"evaluation.external_metrics=[{{name: judge, command: '{command(tmp_path)}'}}]"
+    run = train(tiny("evaluation.metrics=[bleu]", setting)).run
+    trained = saved_scores(run)
+    assert "judge" in {score.metric for score in trained}
+
+    (run.evaluation_folder / "scores.json").unlink()
+    assert {score.metric for score in evaluate_run(run).scores} == {"bleu"}
+    assert evaluate_run(run, overrides=[setting]).scores == trained
