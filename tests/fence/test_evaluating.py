@@ -316,6 +316,33 @@ def test_a_test_set_that_the_run_was_trained_on_is_told(evaluated: Evaluated, tm
     assert "was trained on 1 of the 2 sentences of test set `old`" in result.err
 
 
+def test_translations_by_another_program_stand_beside_ours(evaluated: Evaluated, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(evaluated.run, run, symlinks=True)
+    test_set = write_test_set(tmp_path, "two", [BOOK, ("The lamp is green.", "چراغ سبز است.")])
+    (tmp_path / "theirs.txt").write_text(f"{BOOK[1]}\nچراغ است.\n", encoding="utf-8")
+    result = translator(
+        "evaluate", "--run", run, "--test-set", test_set, "--hypotheses", f"google={tmp_path}/theirs.txt"
+    )
+    assert result.code == 0, result.err
+    assert re.search(r"^bleu +google ", result.out, re.MULTILINE)
+
+    scores = json.loads((run / "evaluation" / "scores.json").read_text(encoding="utf-8"))
+    chrf = {
+        score["checkpoint"]: score["score"]
+        for score in scores
+        if (score["test_set"], score["metric"], score["normalization"]) == ("two", "chrf", "raw")
+    }
+    expected = CHRF().corpus_score([BOOK[1], "چراغ است."], [[BOOK[1], "چراغ سبز است."]]).score
+    assert chrf.keys() == {"google", evaluated.checkpoint}
+    assert chrf["google"] == pytest.approx(expected)
+    assert "google" in (run / "evaluation" / "report.html").read_text(encoding="utf-8")
+
+    # The run stays what `compare` compares.
+    compared = translator("compare", run, evaluated.run, "--test-set", "mine")
+    assert compared.code == 0, compared.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -328,6 +355,10 @@ def test_a_test_set_that_the_run_was_trained_on_is_told(evaluated: Evaluated, tm
         (["--test-set", "EN:BLANK"], "no line has source text and a reference"),
         (["--checkpoint", "7"], "no checkpoint `7` in"),
         (["--ensemble"], "--ensemble needs at least two runs"),
+        (["--hypotheses", "EN"], "give a name and a file, such as google="),
+        (["--hypotheses", "google=EN"], "EN has 2 lines, test set small 30"),
+        (["--test-set", "EN:FA", "--hypotheses", "google=SHORT"], "SHORT has 1 lines"),
+        (["--test-set", "EN:FA", "--hypotheses", "google=missing"], "missing does not exist"),
     ],
 )
 def test_a_wrong_command_ends_with_one_message_and_writes_nothing(

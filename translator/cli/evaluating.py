@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ def evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
         _systems(runs, options),
         test_sets=options.test_sets,
         split=options.split or "test",
+        hypotheses=_hypotheses(options.hypotheses),
         overrides=overrides,
         engine=options.engine,
         device=options.device,
@@ -53,6 +55,17 @@ def evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
     say(*format_samples(evaluation.samples), "", *(f"Written to {folder}" for folder in evaluation.folders))
     if evaluation.report is not None:
         say(f"For a browser: {evaluation.report}")
+
+
+def _hypotheses(arguments: Sequence[str]) -> dict[str, Path]:
+    """Return the files of translations by the names of their programs; raise InputError for another form."""
+    files = {}
+    for argument in arguments:
+        name, _, path = argument.partition("=")
+        if not re.fullmatch(r"[\w.+-]{1,40}", name) or not path:
+            raise InputError(f"--hypotheses {argument}: give a name and a file, such as google=translations.txt")
+        files[name] = Path(path)
+    return files
 
 
 def _refuse_contradictions(options: argparse.Namespace, runs: Sequence[RunFolder]) -> None:

@@ -121,6 +121,7 @@ _EVALUATION: Final = (
                 action="append",
             ),
             option("--test-set [NAME=]PATH", _TEST_SETS, dest="test_sets", action="append", type=place, default=[]),
+            option("--hypotheses NAME=FILE", "also score translations by another program", action="append", default=[]),
             option(
                 "--split", "split of the run's own text to evaluate (default: test)", choices=("test", "validation")
             ),

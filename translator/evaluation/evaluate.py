@@ -13,6 +13,8 @@ from tqdm import tqdm
 
 from translator.config import Config, ExternalMetric, MetricName
 from translator.corpus.held_out import HeldOutSet, HeldOutSplit
+from translator.corpus.normalizer.normalizer_file import rules_of_run
+from translator.corpus.normalizer.rules import NormalizerRules
 from translator.errors import InputError
 from translator.evaluation.compare import METRICS, SystemComparison, compare_systems
 from translator.evaluation.evaluation_page import evaluation_page
@@ -21,6 +23,7 @@ from translator.evaluation.metrics import Score, compute_scores, spbleu_lacks
 from translator.evaluation.results import ScoredSet, distinct_names, read_scores, save_set, saved_sets
 from translator.evaluation.robustness import measure_robustness
 from translator.evaluation.search_labels import search_label
+from translator.evaluation.systems import set_of_file
 from translator.evaluation.tables import Table, evaluation_tables
 from translator.evaluation.terminal_report import TranslatedPair
 from translator.evaluation.test_sets import chosen_test_sets, own_texts, refuse_other_text, warn_of_leaks
@@ -107,6 +110,7 @@ def evaluate_systems(
     *,
     test_sets: Sequence[str] = (),
     split: HeldOutSplit = "test",
+    hypotheses: Mapping[str, Path] | None = None,
     overrides: Sequence[str] = (),
     engine: str = "auto",
     device: str = "auto",
@@ -124,6 +128,7 @@ def evaluate_systems(
         systems: at least one.
         test_sets: as on the command line (see `held_out_argument`); by default the held-out text of the first run.
         split: which part of that text, `test` or `validation`.
+        hypotheses: files of translations of a single test set by other programs, by the name of the program.
         overrides: `key.path=value` for search and scoring, of every system.
         engine: `torch`, `ctranslate2` or `auto`, see `Translator.load`.
         device: `cpu`, `mps`, `cuda`, `cuda:N` or `auto`.
@@ -145,6 +150,10 @@ def evaluate_systems(
     if not texts:
         LOGGER.warning("nothing to evaluate: corpus.split.%s is 0 and evaluation.test_sets is empty", split)
         return Evaluation()
+    if hypotheses and len(texts) != 1:
+        names = ", ".join(text.name for text in texts)
+        raise InputError(f"--hypotheses are translations of one test set, and these are {names}; give --test-set")
+    foreign_sets = [set_of_file(file, texts[0], name) for name, file in (hypotheses or {}).items()]
     for system in systems:
         _check_results(system, texts)
     page = (output or systems[0].folder) / "report.html" if report else None
@@ -169,7 +178,14 @@ def evaluate_systems(
             save_set(system.folder, scored, list(own_texts(system.runs[0], "test")))
             sets[key].append(scored)
 
-    # 3. Compare the other systems with the first, which also shows what translations look like.
+    # 3. Score the translations of other programs.
+    rules = rules_of_run(first_run)
+    for foreign in foreign_sets:
+        scored = _scored(foreign, config, rules, metrics, external_metrics)
+        save_set(systems[0].folder, scored, list(own_texts(first_run, "test")))
+        sets[systems[0].folder, scored.checkpoint, scored.search] = [scored]
+
+    # 4. Compare the other systems with the first, which also shows what translations look like.
     all_sets = list(chain.from_iterable(sets.values()))
     evaluation = Evaluation(
         sets=all_sets,
@@ -271,45 +287,58 @@ def _translate_and_score(
 
     `search` is the short name of the translator's search settings.
     """
-    # 1. Translate.
+    # 1. Translate, and score the translations.
     translations = _translate(text.sources, translator, text.name)
-    hypotheses = [translation.text for translation in translations]
     cut_off = [number for number, translation in enumerate(translations, start=1) if not translation.finished]
-
-    # 2. Score the translations.
-    scores = compute_scores(
-        hypotheses,
-        text.references,
-        metrics=metrics,
-        variants=text_variants(config.corpus.normalization, config.corpus.languages, translator.normalizer.rules),
-        intervals=True,
-        description=f"scoring {text.name}",
-    )
-    for metric in external_metrics:
-        scores.append(external_score(metric, text.sources, hypotheses, text.references))
-    named_scores: list[Score] = []
-    for score in scores:
-        named_score = replace(
-            score, test_set=text.name, search=search, checkpoint=translator.checkpoint_name, left_out=text.left_out
-        )
-        named_scores.append(named_score)
-    scored = ScoredSet(
+    translated = ScoredSet(
         text=text,
         system=translator.label,
         checkpoint=translator.checkpoint_name,
         search=search,
-        hypotheses=tuple(hypotheses),
+        hypotheses=tuple(translation.text for translation in translations),
         cut_off=tuple(cut_off),
-        scores=tuple(named_scores),
     )
+    scored = _scored(translated, config, translator.normalizer.rules, metrics, external_metrics)
     if not config.evaluation.robustness:
         return scored
 
-    # 3. Translate and score noisy input.
+    # 2. Translate and score noisy input.
     def translate_noisy(sources: Sequence[str]) -> list[str]:
         return [translation.text for translation in _translate(sources, translator, f"{text.name} with noise")]
 
     return replace(scored, noise=tuple(measure_robustness(scored, translator, translate_noisy)))
+
+
+def _scored(
+    translated: ScoredSet,
+    config: Config,
+    rules: NormalizerRules,
+    metrics: Sequence[MetricName],
+    external_metrics: Sequence[ExternalMetric],
+) -> ScoredSet:
+    """Return a translated test set with the scores of its translations; `rules` spell the normalized text."""
+    text = translated.text
+    scores = compute_scores(
+        translated.hypotheses,
+        text.references,
+        metrics=metrics,
+        variants=text_variants(config.corpus.normalization, config.corpus.languages, rules),
+        intervals=True,
+        description=f"scoring {text.name}",
+    )
+    for metric in external_metrics:
+        scores.append(external_score(metric, text.sources, translated.hypotheses, text.references))
+    named_scores: list[Score] = []
+    for score in scores:
+        named_score = replace(
+            score,
+            test_set=text.name,
+            search=translated.search,
+            checkpoint=translated.checkpoint,
+            left_out=text.left_out,
+        )
+        named_scores.append(named_score)
+    return replace(translated, scores=tuple(named_scores))
 
 
 def _translate(sources: Sequence[str], translator: Translator, name: str) -> list[Translation]:

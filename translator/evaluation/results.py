@@ -32,6 +32,7 @@ from translator.run.folder import RunFolder
 from translator.run.records import STRICT, RecordError, WholeNumber, read_record
 
 SOURCE_FILE: Final = "source.txt"
+FOREIGN: Final = "file"  # the search of translations that another program made
 _SCORES: Final = TypeAdapter(list[Score])
 _SOURCE_METRICS: Final[tuple[MetricName, ...]] = ("bleu", "chrf")
 
@@ -159,7 +160,7 @@ def _lines(texts: Sequence[str]) -> str:
 class _Details:
     """What the file CHECKPOINT.SEARCH.json of a test set says beside the translations."""
 
-    cut_off: tuple[int, ...]
+    cut_off: tuple[int, ...] | None
     origins: tuple[str, ...]  # for each sentence the source of the corpus; empty if there is one
     mistakes: dict[str, Any]  # for readers: made anew from the text
     scores_by_source: dict[str, dict[str, float]]  # likewise
@@ -184,7 +185,7 @@ def save_set(folder: Path, scored: ScoredSet, own_names: Sequence[str] = ()) -> 
             write_text(set_folder / name, content)
     translations, details_file = _label_files(set_folder, scored.checkpoint, scored.search)
     details = _Details(
-        cut_off=scored.cut_off or (),
+        cut_off=scored.cut_off,
         origins=text.origins if scored.scores_by_source else (),
         mistakes=scored.mistake_counts,
         scores_by_source=scored.scores_by_source,
@@ -254,7 +255,7 @@ def _read_set(set_folder: Path, system: str, scores: Sequence[Score]) -> ScoredS
     )
     return ScoredSet(
         text=text,
-        system=system,
+        system=checkpoint if search == FOREIGN else system,
         checkpoint=checkpoint,
         search=search,
         hypotheses=tuple(hypotheses),

@@ -1,6 +1,7 @@
 """Systems to compare: evaluated runs, and text files of translations."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.reading.lines import LONGEST_LINE, Unreadable, read_lines
 from translator.corpus.reading.packing import read_blocks
 from translator.errors import CheckpointError, InputError, RunError
-from translator.evaluation.results import SOURCE_FILE, ScoredSet, saved_sets
+from translator.evaluation.results import FOREIGN, SOURCE_FILE, ScoredSet, saved_sets
 from translator.run.arabic_shaping import is_persian
 from translator.run.folder import RunFolder
 
@@ -108,7 +109,7 @@ def newest_sets(folder: Path | str, checkpoint: str | None = None) -> dict[str, 
     names = _checkpoint_names(run, checkpoint)
     sets: dict[str, ScoredSet] = {}
     for scored in saved_sets(run.evaluation_folder, run.path.resolve().name):
-        if checkpoint is None or scored.checkpoint in names:
+        if scored.search != FOREIGN and (checkpoint is None or scored.checkpoint in names):
             sets.setdefault(scored.text.name, scored)
     if not sets:
         of_checkpoint = f" of {checkpoint}" if checkpoint else ""
@@ -164,6 +165,14 @@ def _text_of_files(name: str, source: Path, references: Sequence[str]) -> HeldOu
     sides = [_read_lines(Path(file), [len(sources)], str(source)) for file in references]
     normalizer = Normalizer(NormalizationConfig(), languages_of(chain.from_iterable(sides)))
     return held_out_set(name, zip(sources, zip(*sides, strict=True), strict=True), normalizer)
+
+
+def set_of_file(path: Path, text: HeldOutSet, system: str) -> ScoredSet:
+    """Return the translations of a test set by another program, from a text file; `system` is the program's name."""
+    if not path.exists():
+        raise InputError(f"--hypotheses {system}={path}: {path} does not exist")
+    scored = _set_of_file(path, text, f"test set {text.name}")
+    return replace(scored, system=system, checkpoint=system, search=FOREIGN)
 
 
 def _set_of_file(path: Path, text: HeldOutSet, origin: str) -> ScoredSet:
