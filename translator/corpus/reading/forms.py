@@ -25,6 +25,8 @@ class Form(StrEnum):
     JSON_LINES = "JSON Lines"
     PARQUET = "Parquet"
     TMX = "TMX"
+    PO = "PO"
+    MO = "MO"
 
 
 _FORMS: Final = {
@@ -35,6 +37,8 @@ _FORMS: Final = {
     ".json": Form.JSON_LINES,
     ".parquet": Form.PARQUET,
     ".tmx": Form.TMX,
+    ".po": Form.PO,
+    ".mo": Form.MO,
 }
 
 

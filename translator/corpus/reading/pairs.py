@@ -10,6 +10,7 @@ from translator.config import SourceConfig
 from translator.corpus.reading.forms import Form, TextFile, form_of, texts_by_key, unread_form
 from translator.corpus.reading.languages import refuse_other_scripts, refuse_swapped
 from translator.corpus.reading.lines import BAD_ROW, Pair, pairs_of_sides
+from translator.corpus.reading.messages import pairs_of_messages
 from translator.corpus.reading.packing import members_of, packing_of
 from translator.corpus.reading.parquet import pairs_of_parquet
 from translator.corpus.reading.tables import cells_of_csv, cells_of_tsv, pairs_of_cells, pairs_of_json_lines
@@ -31,6 +32,8 @@ _REQUIREMENTS: Final = {
     ),
     Form.JSON_LINES: "a line needs one JSON object with a text for each side",
     Form.PARQUET: "a row needs a text for each side",
+    Form.PO: "a message needs a translation",
+    Form.MO: "a message needs a translation",
     Form.TMX: "the unit of a TMX needs to be well-formed XML, without control characters",
 }
 """What a row or unit of each form must be."""
@@ -87,6 +90,9 @@ def _pairs_of_corpus(
     # 1. The first pairs show whether this can be a corpus.
     pairs = itertools.islice(_pairs_of_texts(texts, form, source, label, remark), limit)
     first_pairs = list(itertools.islice(pairs, _FIRST_PAIRS))
+    if not first_pairs and form in (Form.PO, Form.MO):  # a folder of a system has catalogues without messages
+        note(f"{texts[0].label}: it has no messages")
+        return
     if not first_pairs:
         raise CorpusError(f"{label}: it has no lines; check that it is the right file")
     sides = ("the column of the English text", "the other") if form else (texts[0].label, texts[1].label)
@@ -136,7 +142,7 @@ def _texts_of(source: SourceConfig, files: Sequence[Path], label: str) -> list[T
         raise CorpusError(f"{label} is not a zip archive; `source_member` and `target_member` name members of a zip")
     for text in texts:
         unread = unread_form(text.name)
-        if unread is not None:
+        if unread is not None and form_of(text.name) is None:
             raise CorpusError(
                 f"{text.label} is {unread.kind}, which cannot be read as a corpus; write its texts to a TSV, with "
                 "English, a tab and Persian on each line, or convert it to TMX"
@@ -150,7 +156,7 @@ def _pairs_of_texts(
     texts: Sequence[TextFile], form: Form | None, source: SourceConfig, label: str, note: Callable[[str], None]
 ) -> Iterator[Pair]:
     """Yield the pairs of two texts, one per side, or of one text that holds both sides, in `form`."""
-    has_columns = form is not None and form is not Form.TMX
+    has_columns = form not in (None, Form.TMX, Form.PO, Form.MO)
     if not has_columns and (source.source_column is not None or source.min_score is not None):
         kind = "two text files" if form is None else f"a {form}"
         keys = "`source_column`, `target_column` and `min_score`"
@@ -162,6 +168,8 @@ def _pairs_of_texts(
     (text,) = texts
     if form is Form.TMX:
         return pairs_of_tmx(text.blocks(), text.label, drop_invalid=drop_invalid)
+    if form in (Form.PO, Form.MO):
+        return pairs_of_messages(text.blocks(), text.label, compiled=form is Form.MO)
     if form is Form.PARQUET:
         return pairs_of_parquet(text.file, source, text.label, note, drop_invalid=drop_invalid)
     lines = text.lines(drop_invalid=drop_invalid)
