@@ -9,12 +9,12 @@ from pathlib import Path
 from translator.cli.arguments import chosen_run, chosen_runs, load_model, say, search_flags
 from translator.corpus.reading.column_texts import check_column
 from translator.errors import InputError
+from translator.inference.files.block_translation import translate_stream
 from translator.inference.files.display import choose_display
-from translator.inference.files.file_translation import check_source, translate_file
-from translator.inference.files.line_translation import Work
+from translator.inference.files.document import Document
+from translator.inference.files.file_translation import translate_file
 from translator.inference.files.output_formats import OutputForm
 from translator.inference.files.prompt import translate_interactively, translate_texts
-from translator.inference.files.stream import translate_stream
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
 from translator.run.signals import StopRequest
@@ -31,29 +31,32 @@ def translate(options: argparse.Namespace, stop: StopRequest) -> None:
     _check_input(options)
     runs = tuple(chosen_runs(options.runs))
     load = partial(load_model, runs, options.engine, options.checkpoint, options.device, tuple(overrides))
-    work = Work(load, form, options.column, options.paragraphs)
 
     # From file to file: the worker processes load the model.
     if options.output is not None:
-        translate_file(work, Path(options.input), Path(options.output))
+        translate_file(load, _document(options, Path(options.input), form), Path(options.output))
         return
 
     # To standard output, from where the text is.
-    translator = work.load()
+    translator = load()
     display = choose_display(options.display, sys.stdout, os.environ)
     if options.display == "auto" and translator.normalizer.languages[1].writing == "ltr":
         display = "logical"
     if options.text:
-        translate_texts(work, translator, options.text, sys.stdout, display)
+        translate_texts(form, translator, options.text, sys.stdout, display)
     elif options.input is not None and Path(options.input).is_file():
-        translate_stream(work, translator, Path(options.input), sys.stdout)
+        translate_stream(load, translator, _document(options, Path(options.input), form), sys.stdout)
     elif options.input is not None:
         with Path(options.input).open("rb") as pipe:
-            translate_stream(work, translator, pipe.fileno(), sys.stdout)
+            translate_stream(load, translator, _document(options, pipe.fileno(), form), sys.stdout)
     elif sys.stdin.isatty():
-        translate_interactively(work, translator, display)
+        translate_interactively(form, translator, display)
     else:
-        translate_stream(work, translator, sys.stdin.fileno(), sys.stdout)
+        translate_stream(load, translator, _document(options, sys.stdin.fileno(), form), sys.stdout)
+
+
+def _document(options: argparse.Namespace, source: int | Path, form: OutputForm) -> Document:
+    return Document(source, form, options.column, options.paragraphs)
 
 
 def _check_input(options: argparse.Namespace) -> None:
@@ -70,9 +73,9 @@ def _check_input(options: argparse.Namespace) -> None:
         source = Path(options.input)
         if options.column is not None and source.exists() and not source.is_file():
             raise InputError(f"{source} is a pipe, and --column needs a file on disk")
-        check_source(source)
+        Document(source, OutputForm()).check()
         check_column(source, options.column)
-        check_source(source, options.column)
+        _document(options, source, OutputForm()).check()
     texts = {f"argument {number}": text for number, text in enumerate(options.text, 1)}
     texts["--prefix"] = options.prefix
     for name, text in texts.items():

@@ -1,0 +1,48 @@
+"""A document: the texts to translate, and the lines of output that hold their translations.
+
+Whatever reads, translates and writes knows only `blocks` and `lines`. So another kind of document, such as subtitles,
+is a class with these methods, in a file of its own.
+"""
+
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from translator.inference.files.line_reader import Block, read_lines
+from translator.inference.files.output_formats import OutputForm
+from translator.inference.files.paragraphs import joined_paragraphs
+from translator.run.files import storage_errors
+
+if TYPE_CHECKING:  # a run-time import would slow the command line's help
+    from translator.inference.translation import Translation
+
+
+@dataclass(frozen=True)
+class Document:
+    """Plain text: a text on each line, in each paragraph, or in each row of a table."""
+
+    source: int | Path  # a file, or a descriptor
+    form: OutputForm
+    column: str | None = None  # of a table or JSON Lines, which is translated
+    paragraphs: bool = False  # join the lines of each paragraph
+
+    def check(self) -> None:
+        """Raise StorageError if the file is missing or unreadable, CorpusError if it is no text; opens no pipe."""
+        assert isinstance(self.source, Path)
+        with storage_errors(self.source, "read"):
+            mode = self.source.stat().st_mode
+            if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+                self.source.open("rb").close()
+        if self.source.is_file():
+            next(self.blocks(1), None)
+
+    def blocks(self, size: int) -> Iterator[Block]:
+        """Yield the texts; a file gives blocks of `size` texts, a pipe what has arrived."""
+        blocks = read_lines(self.source, size, self.column)
+        return joined_paragraphs(blocks) if self.paragraphs else blocks
+
+    def lines(self, block: Block, translations: "Sequence[Sequence[Translation]]") -> list[str]:
+        """Return the lines of output for a block, from the translations of each of its texts, best first."""
+        return self.form.lines(block.first_line, block.texts, translations)
