@@ -15,21 +15,6 @@ def scored(text: str, score: float, finished: bool = True) -> Translation:
     return Translation(text=text, score=2 * score, normalized_score=score, tokens=2, pieces=1, finished=finished)
 
 
-@pytest.mark.parametrize(
-    ("texts", "between", "expected"),
-    [
-        (["a", "b"], ["• ", "  ", " →"], "• a  b →"),
-        (["", "b"], ["", " ", ""], "b"),
-        (["a", "", "c"], ["", " ", "  ", ""], "a c"),
-        (["", ""], ["", " * ", ""], "*"),
-        (["a"], ["    - ", ""], "    - a"),
-    ],
-)
-def test_joined_segments_have_the_text_between_them(texts: list[str], between: list[str], expected: str) -> None:
-    (joined,) = join_segments([[scored(text, -1.0)] for text in texts], between, 1, ranked=True)
-    assert joined.text == expected
-
-
 SEGMENTS = [[scored("a", -1.0), scored("b", -4.0)], [scored("c", -2.0), scored("d", -2.5, finished=False)]]
 
 

@@ -3,8 +3,11 @@
 import json
 import math
 import re
+from pathlib import Path
 
 import numpy as np
+import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,37 +28,19 @@ ALIGNED = Translation(
 )
 
 
-def test_text_and_tsv_show_requested_columns() -> None:
-    both = [ALIGNED, SECOND]
-    assert OutputForm(count=3).lines(7, ["a door"], [both]) == ["در باز", "در را", ""]
-    assert OutputForm("tsv", scores=True, alignment=True).lines(7, ["x", "a door"], [[SECOND], both]) == [
-        "7\t1\tx\tدر را\t-2.000000\t-1.000000\t",
-        "8\t1\ta door\tدر باز\t-1.000000\t-inf\t1-0 1-1",
-        "8\t2\ta door\tدر را\t-2.000000\t-1.000000\t",
-    ]
+FORMS = {
+    "text": OutputForm(count=3),
+    "tsv": OutputForm("tsv"),
+    "tsv with scores": OutputForm("tsv", scores=True, alignment=True),
+    "jsonl": OutputForm("jsonl", count=2),
+    "jsonl with scores": OutputForm("jsonl", scores=True, alignment=True, attention=True),
+}
+EXPECTED = yaml.safe_load(Path(__file__).with_name("examples.yaml").read_text(encoding="utf-8"))["output_formats"]
 
 
-def test_json_lines_have_every_requested_field() -> None:
-    (line,) = OutputForm("jsonl", scores=True, alignment=True, attention=True).lines(7, ["a door"], [[ALIGNED]])
-    assert ALIGNED.text in line, "Persian stays readable"
-    assert json.loads(line) == {
-        "line": 7,
-        "source": "a door",
-        "translations": [
-            {
-                "text": ALIGNED.text,
-                "score": -1.0,
-                "normalized_score": None,  # JSON has no infinity
-                "tokens": 3,
-                "pieces": 1,
-                "finished": True,
-                "alignment": {"source": ["a", "door"], "target": ["در", "باز"], "pairs": [[1, 0], [1, 1]]},
-                "attention": [{"source": ["▁a", "</s>"], "target": ["▁در"], "weights": [[0.25, 0.75]]}],
-            }
-        ],
-    }
-    (line,) = OutputForm("jsonl").lines(7, ["a door"], [[ALIGNED]])
-    assert json.loads(line)["translations"] == [{"text": ALIGNED.text}]
+@pytest.mark.parametrize("name", FORMS)
+def test_a_form_shows_what_was_requested(name: str) -> None:
+    assert FORMS[name].lines(7, ["x", "a door"], [[SECOND], [ALIGNED, SECOND]]) == EXPECTED[name]
 
 
 def unescape(cell: str) -> str:

@@ -40,32 +40,6 @@ def through(source: int | Path, translator: Any, form: OutputForm = TEXT, paragr
 # --- reading ---
 
 
-@pytest.mark.parametrize(
-    ("content", "texts"),
-    [
-        (b"", []),
-        (b"\n", [""]),
-        (b"a\nb", ["a", "b"]),
-        (b"a\r\n\r\nb\r", ["a", "", "b"]),
-        (b"a\rb\r", ["a", "b"]),
-        ("\ufeffa\r\n\r\nگل".encode("utf-16-be"), ["a", "", "گل"]),
-        (BOM + b"a\n" + BOM + b"b\n", ["a", "\ufeffb"]),
-        (BOM, []),
-        (BOM + b"\n", [""]),
-        ("a\u2028b\x0cc\n".encode(), ["a\u2028b\x0cc"]),
-    ],
-)
-def test_only_newlines_end_a_line_and_a_leading_bom_is_dropped(
-    content: bytes, texts: list[str], tmp_path: Path
-) -> None:
-    expected = "".join(f"{text.upper()}\n" for text in texts)
-    with pipe_with(content) as pipe:
-        assert through(pipe, loud()) == expected
-    file = tmp_path / "text"
-    file.write_bytes(content)
-    assert through(file, loud()) == expected
-
-
 def texts_of(blocks: list[Block]) -> list[str]:
     return list(itertools.chain.from_iterable(block.texts for block in blocks))
 

@@ -11,11 +11,19 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.echo_model import echo
+from tests.support.echo_model import Words, echo
+from tests.support.pipes import pipe_with
+from translator.config import NormalizationConfig, SearchConfig
+from translator.corpus.normalizer.normalizer import Normalizer
 from translator.inference.files.display import choose_display, visual_lines
+from translator.inference.files.line_reader import read_lines
+from translator.inference.text.joining import join_segments
 from translator.inference.text.long_sentences import split_text
-from translator.inference.text.output_text import with_source_spelling, without_second_ending
+from translator.inference.text.output_text import OutputWriter, with_source_spelling, without_second_ending
+from translator.inference.text.segments import Segment
 from translator.inference.text.untranslated import cut_marks
+from translator.inference.translation import Translation
+from translator.subword.placeholders import PLACEHOLDERS
 
 EXAMPLES = yaml.safe_load(Path(__file__).with_name("examples.yaml").read_text(encoding="utf-8"))
 
@@ -36,11 +44,34 @@ def without_words(line: str) -> str:
     return translation
 
 
+def output(text: str, source: str, search: dict[str, Any], prefix: str = "") -> str:
+    """Return the output text of a model that has written `text`, with a placeholder for each @."""
+    words = Words(PLACEHOLDERS[0])
+    pair: Any = type("Pair", (), {"source": words, "target": words})
+    writer = OutputWriter(pair, Normalizer(NormalizationConfig()), SearchConfig.model_validate(search))
+    segment = Segment(line=0, source=source, ids=[], is_first=True, copied={PLACEHOLDERS[0]: "x.org"})
+    (written,) = writer.texts(words.encode([text.replace("@", PLACEHOLDERS[0])]), segment, prefix)
+    return written
+
+
+def joined(texts: Sequence[str], between: Sequence[str]) -> str:
+    segments = [[Translation(text, -1.0, -1.0, tokens=2, pieces=1, finished=True)] for text in texts]
+    return join_segments(segments, between, 1, ranked=True)[0].text
+
+
+def lines(content: bytes) -> list[str]:
+    with pipe_with(content) as pipe:
+        return [text for block in read_lines(pipe, 1) for text in block.texts]
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "latin_words": with_source_spelling,
     "second_endings": without_second_ending,
     "long_sentences": lambda text, words: split_text(text, words_of, words),
     "without_words": without_words,
+    "output": output,
+    "joined": joined,
+    "lines": lines,
     "terminals": lambda environment: choose_display("auto", Terminal(), environment),
     "visual_lines": lambda text: visual_lines(text, 7),
 }
@@ -50,6 +81,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 def test_a_function_gives_what_its_examples_say(name: str) -> None:
     for *arguments, expected in EXAMPLES[name]:
         assert FUNCTIONS[name](*arguments) == expected, arguments
+
+
+def test_a_latin_word_is_spelt_as_in_the_forced_prefix() -> None:
+    assert output("آقای Smth @", "He is there", {}, prefix="آقای Smith") == "آقای Smith x.org"
 
 
 def test_marks_and_their_sentence_are_told_apart() -> None:

@@ -4,7 +4,6 @@ Whatever reads, translates and writes knows only `blocks` and `lines`. So anothe
 is a class with these methods, in a file of its own.
 """
 
-import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +31,7 @@ class Document:
         """Raise StorageError if the file is missing or unreadable, CorpusError if it is no text; opens no pipe."""
         assert isinstance(self.source, Path)
         with storage_errors(self.source, "read"):
-            mode = self.source.stat().st_mode
-            if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+            if not self.source.is_fifo():
                 self.source.open("rb").close()
         if self.source.is_file():
             next(self.blocks(1), None)
