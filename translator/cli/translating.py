@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 from translator.cli.arguments import chosen_run, chosen_runs, load_model, say, search_flags
-from translator.corpus.reading.column_texts import check_column
 from translator.errors import InputError
 from translator.inference.files.block_translation import translate_stream
 from translator.inference.files.display import choose_display
@@ -28,13 +27,16 @@ def translate(options: argparse.Namespace, stop: StopRequest) -> None:
         options.format, options.n_best, options.scores, options.alignment, options.attention, options.prefix
     )
     form.check()
+    document = partial(Document, form=form, column=options.column, paragraphs=options.paragraphs)
     _check_input(options)
+    if options.input is not None:
+        document(Path(options.input)).check()
     runs = tuple(chosen_runs(options.runs))
     load = partial(load_model, runs, options.engine, options.checkpoint, options.device, tuple(overrides))
 
     # From file to file: the worker processes load the model.
     if options.output is not None:
-        translate_file(load, _document(options, Path(options.input), form), Path(options.output))
+        translate_file(load, document(Path(options.input)), Path(options.output))
         return
 
     # To standard output, from where the text is.
@@ -44,23 +46,16 @@ def translate(options: argparse.Namespace, stop: StopRequest) -> None:
         display = "logical"
     if options.text:
         translate_texts(form, translator, options.text, sys.stdout, display)
-    elif options.input is not None and Path(options.input).is_file():
-        translate_stream(load, translator, _document(options, Path(options.input), form), sys.stdout)
     elif options.input is not None:
-        with Path(options.input).open("rb") as pipe:
-            translate_stream(load, translator, _document(options, pipe.fileno(), form), sys.stdout)
+        translate_stream(load, translator, document(Path(options.input)), sys.stdout)
     elif sys.stdin.isatty():
         translate_interactively(form, translator, display)
     else:
-        translate_stream(load, translator, _document(options, sys.stdin.fileno(), form), sys.stdout)
-
-
-def _document(options: argparse.Namespace, source: int | Path, form: OutputForm) -> Document:
-    return Document(source, form, options.column, options.paragraphs)
+        translate_stream(load, translator, document(sys.stdin.fileno()), sys.stdout)
 
 
 def _check_input(options: argparse.Namespace) -> None:
-    """Check, before a model is loaded, that there is one input, that it is readable, and that it is UTF-8."""
+    """Check, before a model is loaded, that there is one input, and that arguments are UTF-8."""
     if options.text and options.input is not None:
         raise InputError("text is given both as arguments and as --input; leave out one of them")
     if options.output is not None and options.input is None:
@@ -69,13 +64,8 @@ def _check_input(options: argparse.Namespace) -> None:
         raise InputError("--column needs --input FILE, a CSV, TSV or JSON Lines file")
     if options.paragraphs and (options.text or options.column is not None):
         raise InputError("--paragraphs joins the lines of plain text, of --input or standard input; leave it out")
-    if options.input is not None:
-        source = Path(options.input)
-        if options.column is not None and source.exists() and not source.is_file():
-            raise InputError(f"{source} is a pipe, and --column needs a file on disk")
-        Document(source, OutputForm()).check()
-        check_column(source, options.column)
-        _document(options, source, OutputForm()).check()
+    if options.column is not None and Path(options.input).is_fifo():
+        raise InputError(f"{options.input} is a pipe, and --column needs a file on disk")
     texts = {f"argument {number}": text for number, text in enumerate(options.text, 1)}
     texts["--prefix"] = options.prefix
     for name, text in texts.items():

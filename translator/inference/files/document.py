@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from translator.corpus.reading.column_texts import check_column
 from translator.inference.files.line_reader import Block, read_lines
 from translator.inference.files.output_formats import OutputForm
 from translator.inference.files.paragraphs import joined_paragraphs
@@ -28,12 +29,17 @@ class Document:
     paragraphs: bool = False  # join the lines of each paragraph
 
     def check(self) -> None:
-        """Raise StorageError if the file is missing or unreadable, CorpusError if it is no text; opens no pipe."""
+        """Refuse a file that is missing, unreadable or no text, or a wrong column; open no pipe.
+
+        Raises StorageError, CorpusError, InputError.
+        """
         assert isinstance(self.source, Path)
         with storage_errors(self.source, "read"):
             if not self.source.is_fifo():
                 self.source.open("rb").close()
         if self.source.is_file():
+            next(read_lines(self.source, 1), None)  # a form that is not read at all is told first
+            check_column(self.source, self.column)
             next(self.blocks(1), None)
 
     def blocks(self, size: int) -> Iterator[Block]:

@@ -33,7 +33,7 @@ def read_lines(source: int | Path, size: int, column: str | None = None) -> Iter
     ends at "\n" or "\r\n", or at "\r" if there is no "\n" (see `newline_blocks`).
 
     Args:
-        source: a file on disk, or a descriptor.
+        source: a file on disk, a named pipe, or a descriptor.
         size: number of lines of a block.
         column: name or number, for a table or JSON Lines on disk; each row gives one line (see `column_texts`).
 
@@ -42,6 +42,10 @@ def read_lines(source: int | Path, size: int, column: str | None = None) -> Iter
         CorpusError: the file is damaged, is no plain text, or is in another encoding.
         StorageError: the input cannot be read.
     """
+    if isinstance(source, Path) and not source.is_file():
+        with source.open("rb") as pipe:
+            yield from read_lines(pipe.fileno(), size)
+        return
     if column is None:
         lines = _lines(source)
     else:
