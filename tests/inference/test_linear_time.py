@@ -9,8 +9,7 @@ from translator.config import NormalizationConfig
 from translator.corpus.normalizer.normalizer import Normalizer
 from translator.inference.alignment import Alignment
 from translator.inference.text.joining import join_segments
-from translator.inference.text.latin_words import with_source_spelling
-from translator.inference.text.output_text import without_second_ending
+from translator.inference.text.output_text import with_source_spelling, without_second_ending
 from translator.inference.text.sentences import split_sentences
 from translator.inference.text.untranslated import cut_marks
 from translator.inference.translation import Translation

@@ -1,6 +1,6 @@
 """A sentence whose translation is a loop is searched again with blocked n-grams; all others stay as they are."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -15,90 +15,64 @@ from translator.search.request import SearchRequest
 LOOP = "in in in in"
 BETTER = "in in the garden"
 GOOD = "in the garden"
-
-
-class Call(NamedTuple):
-    """What the engine was asked to find."""
-
-    rows: int
-    blocking: bool
-    hypotheses: int
-    prefixes: list[list[int]]
+BEAM = SearchConfig(beam_size=3)
 
 
 class Scripted(Searcher):
-    """An engine that finds one given list without blocking and another with it, and records its calls."""
+    """An engine that finds given texts for each prefix, others if it blocks n-grams, and records its calls."""
 
-    def __init__(self, words: Words, free: list[list[str]], blocked: list[list[str]]) -> None:
-        self.words = words
-        self.lists = {False: free, True: blocked}
-        self.calls: list[Call] = []
+    def __init__(self, free: list[list[str]], blocked: list[list[str]]) -> None:
+        self.words = Words()
+        self.texts = {False: free, True: blocked}
+        self.calls: list[tuple[bool, list[int]]] = []  # whether it blocked, and which rows it searched
 
     def find(self, request: SearchRequest) -> list[list[Hypothesis]]:
-        blocking = request.config.no_repeat_ngram == 2 and request.no_doubles
-        prefixes = [list(prefix) for prefix in request.prefixes]
-        self.calls.append(Call(len(request.rows), blocking, request.count, prefixes))
-        hypotheses_of_rows = []
-        for texts in self.lists[blocking]:
-            hypotheses = []
-            for tokens in self.words.encode(texts)[: request.count]:
-                hypotheses.append(Hypothesis(tuple(tokens), score=0.0, normalized_score=0.0, finished=True))
-            hypotheses_of_rows.append(hypotheses)
-        return hypotheses_of_rows
+        blocks = request.config.no_repeat_ngram == 2 and request.no_doubles
+        rows = [prefix[0] for prefix in request.prefixes]
+        self.calls.append((blocks, rows))
+        found = []
+        for row in rows:
+            tokens = self.words.encode(self.texts[blocks][row])
+            found.append([Hypothesis(tuple(ids), 0.0, 0.0, finished=True) for ids in tokens[: request.count]])
+        return found
 
     def score(self, *arguments: Any) -> Any:
         raise NotImplementedError
 
 
-class Search(NamedTuple):
-    """What a search with an engine that may loop gives, and what the engine was asked."""
-
-    texts: list[list[str]]
-    calls: list[Call]
-
-
-def find(free: list[list[str]], blocked: list[list[str]], config: SearchConfig, count: int = 1) -> Search:
-    """Search rows for which the engine finds the texts of `free` at first, and those of `blocked` with blocking."""
-    words: Any = Words()
-    pair: Any = type("Pair", (), {"source": words, "target": words})
-    searcher = Scripted(words, free, blocked)
-    rows = words.encode(["the garden"] * len(free))
-    prefixes = [[number] for number in range(len(rows))]
-    texts = []
-    for hypotheses in find_without_loops(searcher, pair, SearchRequest(rows, config, count, prefixes)):
-        target_rows = [hypothesis.tokens for hypothesis in hypotheses]
-        texts.append(words.decode_ids(target_rows))
-    return Search(texts=texts, calls=searcher.calls)
-
-
-BEAM = SearchConfig(beam_size=3)
+def find(searcher: Scripted, config: SearchConfig = BEAM, count: int = 1) -> list[list[str]]:
+    """Search a row for each list of texts that the engine finds."""
+    pair: Any = type("Pair", (), {"source": searcher.words, "target": searcher.words})
+    numbers = range(len(searcher.texts[False]))
+    rows = searcher.words.encode(["the garden" for _ in numbers])
+    request = SearchRequest(rows, config, count, [[number] for number in numbers])
+    found = find_without_loops(searcher, pair, request)
+    return [searcher.words.decode_ids([hypothesis.tokens for hypothesis in of_row]) for of_row in found]
 
 
 def test_a_row_without_hypotheses_tells_of_probabilities_that_are_nan() -> None:
     with pytest.raises(CheckpointError, match=r"probabilities are not numbers .* use an earlier checkpoint"):
-        find([[GOOD], []], [], BEAM)
+        find(Scripted([[GOOD], []], []))
 
 
 def test_only_loops_are_searched_again() -> None:
-    search = find([[GOOD], [LOOP], [GOOD]], [[GOOD]], BEAM)
-    assert search.texts == [[GOOD]] * 3
-    first = Call(rows=3, blocking=False, hypotheses=1, prefixes=[[0], [1], [2]])
-    second = Call(rows=1, blocking=True, hypotheses=1, prefixes=[[1]])
-    assert search.calls == [first, second]
+    searcher = Scripted([[GOOD], [LOOP], [GOOD]], [[], [BETTER], []])
+    assert find(searcher) == [[GOOD], [BETTER], [GOOD]]
+    assert searcher.calls == [(False, [0, 1, 2]), (True, [1])]
 
 
-def test_the_second_list_replaces_the_first_if_its_best_has_fewer_looping_words() -> None:
-    search = find([[LOOP, GOOD]], [[BETTER, LOOP]], BEAM, count=2)
-    assert search.texts == [[BETTER, LOOP]]
-
-
-def test_a_loop_stays_if_the_second_search_finds_nothing_better() -> None:
-    search = find([[BETTER, GOOD]], [[BETTER]], BEAM, count=2)
-    assert search.texts == [[BETTER, GOOD]]
+@pytest.mark.parametrize(
+    ("free", "blocked", "expected"),
+    [([LOOP, GOOD], [BETTER, LOOP], [BETTER, LOOP]), ([BETTER, GOOD], [BETTER], [BETTER, GOOD])],
+)
+def test_the_second_list_is_taken_if_its_best_has_fewer_looping_words(
+    free: list[str], blocked: list[str], expected: list[str]
+) -> None:
+    assert find(Scripted([free], [blocked]), count=2) == [expected]
 
 
 @pytest.mark.parametrize("config", [SearchConfig(avoid_loops=False), SearchConfig(method="sampling")])
 def test_samples_and_a_search_that_may_loop_are_left_alone(config: SearchConfig) -> None:
-    search = find([[LOOP]], [[GOOD]], config)
-    assert search.texts == [[LOOP]]
-    assert len(search.calls) == 1
+    searcher = Scripted([[LOOP]], [[GOOD]])
+    assert find(searcher, config) == [[LOOP]]
+    assert len(searcher.calls) == 1

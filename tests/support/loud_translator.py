@@ -20,8 +20,8 @@ from translator.run.signals import stop_on_signals
 from translator.inference.files.output_formats import OutputForm
 from translator.inference.files.prompt import translate_interactively
 from translator.inference.files.file_translation import translate_file
-from translator.inference.files.line_translation import Work
-from translator.inference.files.stream import translate_stream
+from translator.inference.files.document import Document
+from translator.inference.files.block_translation import translate_stream
 
 if __name__ == "__main__":
     try:

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from translator.errors import InputError
-from translator.inference.files.line_writer import write_lines
 from translator.run.logging import LOGGER
 from translator.run.signals import StopRequest
-from translator.run.text import printable
+from translator.run.text import printable, write_lines
 
 if TYPE_CHECKING:
     from translator.inference.translator import Translator

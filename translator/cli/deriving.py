@@ -10,8 +10,8 @@ from translator.corpus.derived import read_monolingual
 from translator.corpus.normalizer.normalizer_file import normalizer_of_run
 from translator.errors import InputError
 from translator.inference.engines.exported import is_export
+from translator.inference.files.document import Document
 from translator.inference.files.file_translation import translate_file
-from translator.inference.files.line_translation import Work
 from translator.inference.files.output_formats import OutputForm
 from translator.recipes.text_folder import TextFolder
 from translator.run.folder import RunFolder
@@ -97,8 +97,8 @@ def write_translations(
     Several translations of a line are one row of JSON Lines.
     """
     output = texts.folder / name
-    work = Work(load, OutputForm("text" if count == 1 else "jsonl", count))
+    document = Document(source, OutputForm("text" if count == 1 else "jsonl", count))
     earlier = texts.made_from(name)
-    made_from = translate_file(work, source, output, earlier)
+    made_from = translate_file(load, document, output, earlier)
     texts.note(name, made_from)
     say(f"{output} {'exists and is reused' if made_from == earlier else 'is written'}")

@@ -7,14 +7,13 @@ from functools import partial
 from pathlib import Path
 
 from translator.cli.arguments import chosen_run, chosen_runs, load_model, say, search_flags
-from translator.corpus.reading.column_texts import check_column
 from translator.errors import InputError
+from translator.inference.files.block_translation import translate_stream
 from translator.inference.files.display import choose_display
-from translator.inference.files.file_translation import check_source, translate_file
-from translator.inference.files.line_translation import Work
+from translator.inference.files.document import Document
+from translator.inference.files.file_translation import translate_file
 from translator.inference.files.output_formats import OutputForm
 from translator.inference.files.prompt import translate_interactively, translate_texts
-from translator.inference.files.stream import translate_stream
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
 from translator.run.signals import StopRequest
@@ -28,36 +27,35 @@ def translate(options: argparse.Namespace, stop: StopRequest) -> None:
         options.format, options.n_best, options.scores, options.alignment, options.attention, options.prefix
     )
     form.check()
+    document = partial(Document, form=form, column=options.column, paragraphs=options.paragraphs)
     _check_input(options)
+    if options.input is not None:
+        document(Path(options.input)).check()
     runs = tuple(chosen_runs(options.runs))
     load = partial(load_model, runs, options.engine, options.checkpoint, options.device, tuple(overrides))
-    work = Work(load, form, options.column, options.paragraphs)
 
     # From file to file: the worker processes load the model.
     if options.output is not None:
-        translate_file(work, Path(options.input), Path(options.output))
+        translate_file(load, document(Path(options.input)), Path(options.output))
         return
 
     # To standard output, from where the text is.
-    translator = work.load()
+    translator = load()
     display = choose_display(options.display, sys.stdout, os.environ)
     if options.display == "auto" and translator.normalizer.languages[1].writing == "ltr":
         display = "logical"
     if options.text:
-        translate_texts(work, translator, options.text, sys.stdout, display)
-    elif options.input is not None and Path(options.input).is_file():
-        translate_stream(work, translator, Path(options.input), sys.stdout)
+        translate_texts(form, translator, options.text, sys.stdout, display)
     elif options.input is not None:
-        with Path(options.input).open("rb") as pipe:
-            translate_stream(work, translator, pipe.fileno(), sys.stdout)
+        translate_stream(load, translator, document(Path(options.input)), sys.stdout)
     elif sys.stdin.isatty():
-        translate_interactively(work, translator, display)
+        translate_interactively(form, translator, display)
     else:
-        translate_stream(work, translator, sys.stdin.fileno(), sys.stdout)
+        translate_stream(load, translator, document(sys.stdin.fileno()), sys.stdout)
 
 
 def _check_input(options: argparse.Namespace) -> None:
-    """Check, before a model is loaded, that there is one input, that it is readable, and that it is UTF-8."""
+    """Check, before a model is loaded, that there is one input, and that arguments are UTF-8."""
     if options.text and options.input is not None:
         raise InputError("text is given both as arguments and as --input; leave out one of them")
     if options.output is not None and options.input is None:
@@ -66,13 +64,8 @@ def _check_input(options: argparse.Namespace) -> None:
         raise InputError("--column needs --input FILE, a CSV, TSV or JSON Lines file")
     if options.paragraphs and (options.text or options.column is not None):
         raise InputError("--paragraphs joins the lines of plain text, of --input or standard input; leave it out")
-    if options.input is not None:
-        source = Path(options.input)
-        if options.column is not None and source.exists() and not source.is_file():
-            raise InputError(f"{source} is a pipe, and --column needs a file on disk")
-        check_source(source)
-        check_column(source, options.column)
-        check_source(source, options.column)
+    if options.column is not None and Path(options.input).is_fifo():
+        raise InputError(f"{options.input} is a pipe, and --column needs a file on disk")
     texts = {f"argument {number}": text for number, text in enumerate(options.text, 1)}
     texts["--prefix"] = options.prefix
     for name, text in texts.items():

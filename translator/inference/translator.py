@@ -14,8 +14,7 @@ from translator.inference.alignment import Alignment, AttentionMap
 from translator.inference.attention import attention_of
 from translator.inference.engines.engine import load_model
 from translator.inference.engines.searcher import Searcher
-from translator.inference.files.input_texts import checked_texts
-from translator.inference.files.line_warnings import warn_of_lost_digits
+from translator.inference.text.checks import checked_texts, warn_of_lost_digits
 from translator.inference.text.joining import join_segments
 from translator.inference.text.loops import find_without_loops
 from translator.inference.text.output_text import OutputWriter

@@ -1,11 +1,14 @@
-"""Text for terminals and logs: escaping, excerpts and tables."""
+"""Text for terminals and logs: escaping, excerpts, tables, and lines on standard output."""
 
+import os
 import shlex
 import sys
 import textwrap
 import unicodedata
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TextIO
+
+from translator.run.files import explain_os_error
 
 _STEERING: Final = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode categories of control characters, invisible format characters, lone surrogates and line separators."""
@@ -54,3 +57,23 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, text_col
     lines = ["  ".join(cells).rstrip() for cells in zip(*padded_columns, strict=True)]
     rule = "-" * max(map(len, lines))
     return "\n".join([lines[0], rule, *lines[1:]])
+
+
+def write_lines(output: TextIO, lines: Sequence[str]) -> None:
+    """Write `lines` to `output`, a standard stream, and flush.
+
+    Raises:
+        StorageError: the stream cannot be written.
+        BrokenPipeError: its reader has closed it.
+    """
+    try:
+        output.writelines(f"{line}\n" for line in lines)
+        output.flush()
+    except BaseException as error:
+        # Discard what is in the buffer: otherwise the interpreter's flush at exit blocks, or fails again.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, output.fileno())
+        os.close(nowhere)
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            raise explain_os_error(error, "standard output", "write") from error
+        raise

@@ -16,7 +16,7 @@ from translator import __version__
 from translator.config.corpus_section import Languages
 from translator.errors import InputError
 from translator.inference.alignment import word_weights
-from translator.inference.files.input_texts import checked_texts
+from translator.inference.text.checks import checked_texts
 from translator.inference.translation import Translation
 from translator.inference.translator import Translator
 from translator.run.pages import page_script, render_page

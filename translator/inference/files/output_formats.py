@@ -37,6 +37,15 @@ class OutputForm:
         if self.attention and self.format != "jsonl":
             raise InputError(f"--attention is a matrix, which --format {self.format} cannot hold; use --format jsonl")
 
+    def lines(
+        self, first_line: int, texts: Sequence[str], translations: "Sequence[Sequence[Translation]]"
+    ) -> list[str]:
+        """Return the output lines of several texts, of which the first has the number `first_line`."""
+        lines: list[str] = []
+        for line, (text, of_text) in enumerate(zip(texts, translations, strict=True), first_line):
+            lines += self.render(line, text, of_text)
+        return lines
+
     def render(self, line: int, source: str, translations: "Sequence[Translation]") -> list[str]:
         """Return the output lines of one text (docs/translating.md, "What is written").
 

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from translator.errors import Interrupted
+from translator.inference.files.block_translation import translate_block
 from translator.inference.files.display import Order, visual_lines
-from translator.inference.files.line_translation import Work
-from translator.inference.files.line_writer import write_lines
+from translator.inference.files.line_reader import Block
+from translator.inference.files.output_formats import OutputForm
+from translator.run.text import write_lines
 
 if TYPE_CHECKING:  # a run-time import would slow the command line's help
     from translator.inference.translator import Translator
@@ -20,25 +22,32 @@ _HISTORY_LINES: Final = 1000
 
 
 def translate_texts(
-    work: Work, translator: "Translator", texts: Sequence[str], output: TextIO, order: Order, first_line: int = 1
+    form: OutputForm,
+    translator: "Translator",
+    texts: Sequence[str],
+    output: TextIO,
+    order: Order,
+    first_line: int = 1,
 ) -> None:
     """Write the translations of `texts` to `output`.
 
     Args:
-        work: what to write for each text.
+        form: what to write for each text.
+        translator: the model.
         texts: source texts.
         output: a standard stream.
         order: logical or visual order of the characters, in plain text only.
         first_line: number of the first text.
     """
-    lines = work.render(translator, texts, first_line)
+    block = Block(first_line=first_line, texts=list(texts), invalid=[])
+    lines = form.lines(first_line, texts, translate_block(translator, form, block))
     # Some terminals cannot order Arabic script; the caller chooses to do it for them.
-    if order == "visual" and work.form.format == "text":
+    if order == "visual" and form.format == "text":
         lines = list(itertools.chain.from_iterable(map(visual_lines, lines)))
     write_lines(output, lines)
 
 
-def translate_interactively(work: Work, translator: "Translator", order: Order = "logical") -> None:
+def translate_interactively(form: OutputForm, translator: "Translator", order: Order = "logical") -> None:
     """Prompt for text on standard error and print its translation on standard output, until the input ends."""
     language = translator.normalizer.languages[0]
     sys.stderr.write(f"Type {language.name} and press Enter; Ctrl-D ends.\n")
@@ -55,7 +64,7 @@ def translate_interactively(work: Work, translator: "Translator", order: Order =
                 raise
             if text.strip():
                 line_number += 1
-                translate_texts(work, translator, [text], sys.stdout, order, line_number)
+                translate_texts(form, translator, [text], sys.stdout, order, line_number)
 
 
 @contextlib.contextmanager

@@ -1,9 +1,11 @@
 """The translations of the segments of a text, joined into translations of the text."""
 
 import heapq
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Any
 
 from translator.inference.alignment import Alignment, AttentionMap, join_alignments
 from translator.inference.translation import Translation
@@ -21,27 +23,9 @@ def join_segments(
         ranked: whether to return the best combinations, best first. Otherwise draws are joined by number: the first of
             each segment, the second of each, and so on.
     """
-    if count == 1:
-        return [_joined([translations[0] for translations in segments], between)]
-    combinations = _best_combinations(segments, count) if ranked else _draws_by_number(segments, count)
+    draws = itertools.islice(zip(*segments, strict=False), count)
+    combinations = _best_combinations(segments, count) if ranked and count > 1 else draws
     return [_joined(parts, between) for parts in combinations]
-
-
-def _draws_by_number(segments: Sequence[Sequence[Translation]], count: int) -> list[Sequence[Translation]]:
-    """Return the first draw of each segment, the second of each, and so on; at most `count`."""
-    combinations: list[Sequence[Translation]] = []
-    for draws in zip(*segments, strict=False):
-        combinations.append(draws)
-    return combinations[:count]
-
-
-class _Combination(NamedTuple):
-    """One translation of each segment so far: that of the last, and a back-pointer to a combination before it."""
-
-    finished: int  # number of finished translations
-    total: float  # sum of the normalized scores
-    translation: Translation  # of the last segment
-    previous: int  # index in the list of the combinations of all segments before
 
 
 def _best_combinations(segments: Sequence[Sequence[Translation]], count: int) -> list[Sequence[Translation]]:
@@ -49,34 +33,26 @@ def _best_combinations(segments: Sequence[Sequence[Translation]], count: int) ->
 
     As in a search, finished translations precede those that were cut off; then the sum of normalized scores decides.
     """
-    # 1. Extend the best combinations of the segments before by each translation of a segment, and keep the best.
-    beams: list[list[_Combination]] = []
-    bases = [(0, 0.0)]  # finished translations and total of each combination so far
+    # 1. Extend the best combinations of the segments before by each translation of a segment, and keep the best. Each
+    # has its number of finished translations, its total score, and a chain: (last translation, the chain before it).
+    best: list[tuple[int, float, Any]] = [(0, 0.0, None)]
     for translations in segments:
         extended = []
-        for previous, (finished, total) in enumerate(bases):
+        for finished, total, chain in best:
             for translation in translations:
-                combination = _Combination(
-                    finished=finished + translation.finished,
-                    total=total + translation.normalized_score,
-                    translation=translation,
-                    previous=previous,
-                )
-                extended.append(combination)
-        best = heapq.nlargest(count, extended, key=lambda combination: (combination.finished, combination.total))
-        bases = [(combination.finished, combination.total) for combination in best]
-        beams.append(best)
+                score = total + translation.normalized_score
+                extended.append((finished + translation.finished, score, (translation, chain)))
+        best = heapq.nlargest(count, extended, key=itemgetter(0, 1))
 
-    # 2. Follow the back-pointers from the last segment to the first.
-    results: list[Sequence[Translation]] = []
-    for rank in range(len(bases)):
+    # 2. Follow each chain from the last segment to the first.
+    combinations: list[Sequence[Translation]] = []
+    for _, _, chain in best:
         parts: list[Translation] = []
-        for beam in reversed(beams):
-            combination = beam[rank]
-            parts.append(combination.translation)
-            rank = combination.previous
-        results.append(parts[::-1])
-    return results
+        while chain is not None:
+            translation, chain = chain
+            parts.append(translation)
+        combinations.append(parts[::-1])
+    return combinations
 
 
 def _joined(parts: Sequence[Translation], between: Sequence[str]) -> Translation:
@@ -98,10 +74,7 @@ def _joined(parts: Sequence[Translation], between: Sequence[str]) -> Translation
     attention: tuple[AttentionMap, ...] | None = None
     if parts[0].alignment is not None:
         alignment = join_alignments([part.alignment or Alignment() for part in parts])
-        attention_maps: list[AttentionMap] = []
-        for part in parts:
-            attention_maps += part.attention or ()
-        attention = tuple(attention_maps)
+        attention = tuple(itertools.chain.from_iterable(part.attention or () for part in parts))
 
     return Translation(
         text=text,

@@ -2,21 +2,14 @@
 
 import bisect
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from translator.inference.text.sentences import split_sentences
 
 Lengths = Callable[[Sequence[str]], list[int]]  # returns the length of each text in tokens
 
-_CLAUSE_END: Final = re.compile(r"(?:[,;:،؛][\"'”’»)\]]*|\s[-–—]|—)(?P<gap>\s+)")
-
-
-class _Part(NamedTuple):
-    """A clause or a word of a long sentence."""
-
-    text: str
-    length: int  # in tokens
+_CLAUSE_END: Final = re.compile(r"([,;:،؛][\"'”’»)\]]*|\s[-–—]|—)\s+")
 
 
 def split_text(text: str, lengths: Lengths, room: int) -> list[str]:
@@ -47,65 +40,49 @@ def split_text(text: str, lengths: Lengths, room: int) -> list[str]:
     return segments
 
 
-def _clauses(sentence: str) -> Iterator[str]:
-    """Yield the clauses of a sentence, split at the white space after commas, colons and dashes."""
-    start = 0
-    for match in _CLAUSE_END.finditer(sentence):
-        end, next_start = match.span("gap")
-        yield sentence[start:end]
-        start = next_start
-    if sentence[start:]:
-        yield sentence[start:]
-
-
 def _clause_segments(sentence: str, lengths: Lengths, room: int) -> list[str]:
     """Return a sentence of more than `room` tokens as segments of one or more clauses, or of parts of a clause."""
+    clauses = _CLAUSE_END.sub("\\1\n", sentence).split("\n")
     segments: list[str] = []
-    fitting: list[_Part] = []  # the clauses since the last one that is too long
-    for clause in _measured(list(_clauses(sentence)), lengths):
-        if clause.length <= room:
+    fitting: list[str] = []  # the clauses since the last one that is too long
+    for clause, length in zip(clauses, lengths(clauses), strict=True):
+        if length <= room:
             fitting.append(clause)
             continue
-        segments += _even(fitting, lengths, room)
-        segments += _even(_measured(clause.text.split(), lengths), lengths, room)
+        segments += _even_segments(fitting, lengths, room)
+        segments += _even_segments(clause.split(), lengths, room)
         fitting = []
-    return segments + _even(fitting, lengths, room)
+    return segments + _even_segments(fitting, lengths, room)
 
 
-def _measured(texts: Sequence[str], lengths: Lengths) -> list[_Part]:
-    parts = []
-    for text, length in zip(texts, lengths(texts), strict=True):
-        parts.append(_Part(text=text, length=length))
-    return parts
-
-
-def _even(parts: Sequence[_Part], lengths: Lengths, room: int) -> list[str]:
+def _even_segments(parts: Sequence[str], lengths: Lengths, room: int) -> list[str]:
     """Return `parts` joined into the fewest segments that fit, with the longest as short as possible."""
     # With the number of segments fixed, find by bisection the smallest limit that still reaches it. So no segment is a
     # short remainder, which would lack its context.
-    fewest = len(_groups(parts, room))
+    sizes = lengths(parts)
+    fewest = len(_groups(parts, sizes, room))
 
     def is_enough(limit: int) -> bool:
-        return len(_groups(parts, limit)) <= fewest
+        return len(_groups(parts, sizes, limit)) <= fewest
 
     shortest_limit = 1 + bisect.bisect_left(range(1, room), True, key=is_enough)
     segments: list[str] = []
-    for texts in _groups(parts, shortest_limit):
+    for texts in _groups(parts, sizes, shortest_limit):
         joined = " ".join(texts)
         # The sum of the lengths is an estimate: a group that does not fit stays split.
         segments += [joined] if lengths([joined])[0] <= room else texts
     return segments
 
 
-def _groups(parts: Sequence[_Part], limit: int) -> list[list[str]]:
-    """Return the texts in groups, filled greedily up to a length of `limit`; a longer text forms its own group."""
+def _groups(parts: Sequence[str], sizes: Sequence[int], limit: int) -> list[list[str]]:
+    """Return `parts` in groups, filled up to a length of `limit`; a longer part forms its own group."""
     groups: list[list[str]] = []
     room_left = -1
-    for part in parts:
-        if part.length <= room_left:
-            groups[-1].append(part.text)
-            room_left -= part.length
+    for part, size in zip(parts, sizes, strict=True):
+        if size <= room_left:
+            groups[-1].append(part)
+            room_left -= size
         else:
-            groups.append([part.text])
-            room_left = limit - part.length
+            groups.append([part])
+            room_left = limit - size
     return groups

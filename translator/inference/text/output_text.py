@@ -4,6 +4,7 @@ The counterpart of `subword/source_text.py`: what the source text went through i
 order.
 """
 
+import difflib
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -11,12 +12,14 @@ from typing import Final
 from translator.config import SearchConfig
 from translator.config.corpus_section import PERSIAN
 from translator.corpus.normalizer.normalizer import Normalizer
-from translator.inference.text.latin_words import with_source_spelling
 from translator.inference.text.segments import Segment
 from translator.subword import SubwordPair
 from translator.subword.placeholders import put_back
 from translator.subword.source_text import one_line
 
+LIKENESS: Final = 0.6  # minimum similarity, 0 to 1, of a misspelt copy to its source word
+_PERSIAN_LETTER: Final = re.compile("[ء-ی]")
+_LATIN_WORD: Final = re.compile("[A-Za-zÀ-ÖØ-öø-ɏ]{2,}")
 _ENDINGS: Final = ".!?:;؟،؛"
 # A match begins where a run of marks and spaces does, so that the search takes linear time.
 _SEVERAL_ENDINGS: Final = re.compile(rf"(?<![\s{_ENDINGS}…])([\s…]*+[{_ENDINGS}])[\s{_ENDINGS}…]*[{_ENDINGS}…]\s*$")
@@ -58,6 +61,33 @@ class OutputWriter:
 
         # 3. The copied parts.
         return one_line(put_back(text, segment.copied, segment.source))
+
+
+def with_source_spelling(text: str, source: str) -> str:
+    """Return `text`, a translation of `source`; a Latin word that `source` lacks becomes the most similar source word.
+
+    A word that resembles no word of the source stays. A text without a Persian letter stays unchanged.
+
+    >>> with_source_spelling("آقای Smth درBerln است", "Mr Smith is in Berlin")
+    'آقای Smith در Berlin است'
+    """
+    if _LATIN_WORD.search(text) is None or _PERSIAN_LETTER.search(text) is None:
+        return text
+    spellings = {word.lower(): word for word in _LATIN_WORD.findall(source)}
+
+    def spelt(match: re.Match[str]) -> str:
+        word = match[0].lower()
+        if word in spellings:
+            return match[0]
+        similar_words = difflib.get_close_matches(word, spellings, n=1, cutoff=LIKENESS)
+        if not similar_words:
+            return match[0]
+        # A word that touches a Persian one gets the space that it lacks.
+        touches_word = text[match.start() - 1 : match.start()].isalpha()
+        space = " " if touches_word else ""
+        return f"{space}{spellings[similar_words[0]]}"
+
+    return _LATIN_WORD.sub(spelt, text)
 
 
 def without_second_ending(text: str, source: str) -> str:

@@ -2,14 +2,20 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Final
 
-from translator.inference.text.sentences import AFTER_MARK, FACE, LINE_BREAK, ORNAMENT, Sentence
-from translator.subword.markup import cut_tags
+from translator.inference.text.sentences import (
+    AFTER_MARK,
+    FACE,
+    LINE_BREAK,
+    ORNAMENT,
+    Sentence,
+    split_sentences,
+)
+from translator.subword.markup import cut_tags, split_at_breaks, unescaped
 from translator.subword.placeholders import without_copied_parts
-from translator.subword.source_text import is_mostly_in_script
+from translator.subword.source_text import SourceReader, is_mostly_in_script, one_line
 
 _PARTS_OF_EMOJI: Final = "\u200d\ufe0f\u20e3"  # joiner, variation selector, keycap
 _CONTROLS: Final = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x9f\ufffd]")  # U+FFFD stands for a broken character
@@ -37,53 +43,79 @@ _ORNAMENTS_AFTER: Final = re.compile(rf"{AFTER_MARK}(?:\s*+{ORNAMENT}){{1,8}}+$|
 _EMPHASIZED: Final = re.compile(r"([*_~]{0,3})([^*_~]+?)([*_~]{0,3})")  # whole, as Markdown marks it
 
 
-@dataclass(frozen=True)
-class PartedText:
-    """A text, split into sentences to translate and copied text between them."""
-
-    sentences: list[str]
-    between: list[str]  # before the first sentence, between two, and after the last: one more than there are sentences
-    is_foreign: bool  # whether a sentence is copied because it is in another script
-
-
-def part_text(
-    sentences: Sequence[Sentence], script: str, is_unreadable: Callable[[str], bool], as_in_target: Callable[[str], str]
-) -> PartedText:
-    """Return the sentences of a text that a model can translate, and what it has to copy.
+def part_text(text: str, reader: SourceReader, script: str, *, split: bool) -> tuple[list[str], list[str], bool]:
+    """Part a text into sentences that a model can translate, and what it has to copy.
 
     Args:
-        sentences: all sentences of the text.
+        text: any text.
+        reader: knows the signs that the model cannot read, and how the target language writes numbers.
         script: the script of the source language, as Unicode names it: LATIN or ARABIC.
-        is_unreadable: whether the model cannot read a sign; such signs are cut off at both ends of a sentence.
-        as_in_target: changes copied text without words for the target language.
+        split: whether to part sentences; otherwise the whole text is one.
+
+    Returns:
+        the sentences to translate;
+        what is copied before the first, between two, and after the last: one more than there are sentences;
+        whether a sentence is copied because it is in another script.
     """
-    translated: list[str] = []
+    # 1. Find the sentences.
+    text = text.replace("\ufffd", "")  # a broken character
+    if is_blank(text):
+        return [], [""], False
+    given_text = text
+    text = unescaped(text)
+    all_sentences = _sentences_between_breaks(text) if split else [Sentence(before="", text=one_line(text).strip())]
+
+    # 2. Copy those that have no letters of the source language, because a model would invent a translation. Copy what
+    # stands beside the others.
+    sentences: list[str] = []
     between: list[str] = []
-    copied_parts: list[str] = []  # since the last translated sentence; joined at once, as there may be very many
+    copied_parts = [LINE_BREAK.split(_indentation(text))[-1]]  # since the last translated sentence; maybe very many
     is_foreign = False
-    for sentence in sentences:
+    for sentence in all_sentences:
         copied_parts.append(" " if LINE_BREAK.search(sentence.before) else sentence.before)
-        marks_before, text, marks_after = cut_marks(sentence.text)
-        opening_tags, without_tags, closing_tags = cut_tags(text)
+        marks_before, words, marks_after = cut_marks(sentence.text)
+        opening_tags, without_tags, closing_tags = cut_tags(words)
         # Addresses and file names have letters too, but no words to translate.
-        words = without_copied_parts(without_tags)
-        if not has_letters(words):
-            copied_parts.append(copied_line(marks_before + as_in_target(text) + marks_after))
-        elif not is_mostly_in_script(words, script):
+        letters = without_copied_parts(without_tags)
+        if not any(map(str.isalpha, letters)):
+            copied_parts.append(copied_line(marks_before + reader.with_target_numbers(words) + marks_after))
+        elif not is_mostly_in_script(letters, script):
             copied_parts.append(copied_line(sentence.text))
             is_foreign = True
         else:
-            before, text, after = cut_edge_signs(without_tags.strip(), is_unreadable)
+            before, words, after = cut_edge_signs(without_tags.strip(), reader.unreadable.is_sign)
             between.append("".join([*copied_parts, copied_line(marks_before), opening_tags, copied_line(before)]))
-            translated.append(text)
+            sentences.append(words)
             copied_parts = [copied_line(after), closing_tags, copied_line(marks_after)]
     between.append("".join(copied_parts))
-    return PartedText(sentences=translated, between=between, is_foreign=is_foreign)
+
+    # 3. A text without any sentence to translate is copied as a whole, with its white space.
+    if not sentences:
+        parts = split_at_breaks(given_text)
+        if not is_foreign:
+            parts[::2] = map(reader.with_target_numbers, parts[::2])  # not those of tags
+        between = [copied_line("".join(parts))]
+    return sentences, between, is_foreign
 
 
-def has_letters(text: str) -> bool:
-    """Return whether `text` has a letter of any script; digits are none."""
-    return any(map(str.isalpha, text))
+def _sentences_between_breaks(text: str) -> list[Sentence]:
+    """Return the sentences of `text`; a tag that parts two, such as `<br/>`, is in the text before the second."""
+    sentences: list[Sentence] = []
+    tags = ""
+    for number, part in enumerate(split_at_breaks(text)):
+        if number % 2 == 1:
+            tags += part
+            continue
+        for sentence in split_sentences(part):
+            sentences.append(Sentence(before=tags + sentence.before, text=sentence.text))
+            tags = ""
+    if tags:
+        sentences.append(Sentence(before=tags, text=""))
+    return sentences
+
+
+def _indentation(text: str) -> str:
+    return text[: len(text) - len(text.lstrip())]
 
 
 def is_blank(text: str) -> bool:

@@ -1,0 +1,184 @@
+"""Lines of pipes and files: read as they are, translated as they arrive, in order, by one process or several."""
+
+import fcntl
+import io
+import itertools
+import logging
+import os
+import signal
+import subprocess
+import sys
+import termios
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.loud_translator import ENVIRONMENT, STOPPABLE, loud
+from tests.support.pipes import pipe_with
+from translator.errors import InputError, RunError, StorageError
+from translator.inference.files import block_translation, line_reader
+from translator.inference.files.block_translation import LINES_AT_ONCE, choose_processes, start_worker, translate_stream
+from translator.inference.files.document import Document
+from translator.inference.files.line_reader import Block, read_lines
+from translator.inference.files.output_formats import OutputForm
+
+BOM = b"\xef\xbb\xbf"
+TEXT = OutputForm()
+
+
+def through(source: int | Path, translator: Any, form: OutputForm = TEXT, paragraphs: bool = False) -> str:
+    """Return what a document gives on standard output."""
+    output = io.StringIO()
+    translate_stream(loud, translator, Document(source, form, paragraphs=paragraphs), output)
+    return output.getvalue()
+
+
+# --- reading ---
+
+
+def texts_of(blocks: list[Block]) -> list[str]:
+    return list(itertools.chain.from_iterable(block.texts for block in blocks))
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    content=st.lists(st.sampled_from([b"\n", b"\r", BOM, b"ab", "گل".encode()])).map(b"".join), size=st.integers(1, 7)
+)
+def test_the_size_of_each_read_does_not_change_the_lines(content: bytes, size: int) -> None:
+    with pipe_with(content) as whole, pipe_with(content) as parts, pytest.MonkeyPatch.context() as reading:
+        blocks = list(read_lines(whole, 1000))
+        reading.setattr(line_reader, "_BYTES_AT_ONCE", size)
+        small_blocks = list(read_lines(parts, 2))
+    assert texts_of(small_blocks) == texts_of(blocks)
+    assert all(1 <= len(block.texts) <= 2 for block in small_blocks)
+    for block, following in itertools.pairwise(small_blocks):
+        assert block.first_line + len(block.texts) == following.first_line
+
+
+@pytest.mark.parametrize("end", [b"\n", b"", b"\nc\n"])
+def test_lines_up_to_the_limit_pass_and_longer_ones_are_refused(end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line_reader, "LONGEST_LINE", 8)
+    with pipe_with(b"a\n" + b"b" * 8 + b"\n" + b"b" * 9 + end) as source:
+        blocks = read_lines(source, 100)
+        assert next(blocks).texts == ["a", "b" * 8]
+        with pytest.raises(InputError, match="line 3 of the input is longer than"):
+            next(blocks)
+
+
+def test_a_line_that_is_not_utf8_is_translated_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with pipe_with(b"a\n" * 100 + b"bc\xffd\n" + b"\xc3\n" * 8 + "\ufffd".encode()) as pipe:
+        written = through(pipe, loud())
+    assert written == "A\n" * 100 + "BC\ufffdD\n" + "\ufffd\n" * 9
+    assert caplog.messages == [
+        "not UTF-8 in line 101 of the input and 8 more up to line 109: invalid bytes are left out"
+    ]
+
+
+def test_a_paragraph_may_cross_blocks(tmp_path: Path) -> None:
+    file = tmp_path / "long"
+    file.write_text("a\n" * LINES_AT_ONCE + "b\n\n- c\nd\n- e\n", encoding="utf-8")
+    assert through(file, loud(), paragraphs=True) == "A " * LINES_AT_ONCE + "B\n\n- C D\n- E\n"
+
+
+# --- pipes ---
+
+
+def test_a_translation_is_written_without_waiting_for_the_next_line() -> None:
+    reading, writing = os.pipe()
+    output = io.StringIO()
+    seen: list[str] = []
+
+    def meanwhile() -> None:
+        seen.append(output.getvalue())
+        if len(seen) < 3:
+            os.write(writing, b"more\n")
+        else:
+            os.close(writing)
+
+    os.write(writing, b"first\nunfin")
+    translate_stream(loud, loud(meanwhile), Document(reading, TEXT), output)
+    os.close(reading)
+    assert seen == ["", "FIRST\n", "FIRST\nUNFINMORE\n"]
+
+
+def test_a_full_output_pipe_does_not_delay_a_stop_signal(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_bytes(b"abcdefg\n" * 100_000)
+    code = STOPPABLE.format(
+        call="translate_stream(loud, loud(), Document(Path(sys.argv[1]), OutputForm()), sys.stdout)"
+    )
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0}
+    process: Any = subprocess.Popen([sys.executable, "-c", code, str(text)], env=ENVIRONMENT, **pipes)
+
+    # The process writes until the pipe is full, and then waits for a reader.
+    waiting = bytearray(4)
+    while int.from_bytes(waiting, sys.byteorder) < fcntl.fcntl(process.stdout, fcntl.F_GETPIPE_SZ):
+        assert process.poll() is None
+        fcntl.ioctl(process.stdout, termios.FIONREAD, waiting)
+
+    process.send_signal(signal.SIGTERM)
+    assert process.stderr.readline() == b"stopped\n"
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait() == 143
+
+
+# --- several processes ---
+
+
+@pytest.fixture
+def long_text(tmp_path: Path) -> Path:
+    """Enough lines for two processes, of which one is long."""
+    lines = [f"line {number}\n" for number in range(2 * LINES_AT_ONCE)]
+    lines[700] = "a long line 700\n"
+    file = tmp_path / "text"
+    file.write_text("".join(lines), encoding="utf-8")
+    return file
+
+
+def test_two_processes_write_the_same_output_as_one(long_text: Path, caplog: pytest.LogCaptureFixture) -> None:
+    outputs = []
+    for processes in (1, 2):
+        caplog.clear()
+        outputs.append(through(long_text, loud(processes=processes), OutputForm("tsv")))
+        assert caplog.messages == ["line 701 is long"], "told once, with its number"
+    assert outputs[0] == outputs[1]
+    assert outputs[0].count("\n") == 2 * LINES_AT_ONCE
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_killed_worker_process_is_reported_as_a_storage_error(long_text: Path) -> None:
+    with pytest.raises(StorageError, match=r"a worker process was killed; .* `search\.processes: 1` to translate"):
+        translate_stream(partial(loud, die), loud(processes=2), Document(long_text, TEXT), io.StringIO())
+
+
+def test_a_worker_process_with_other_weights_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(block_translation, "LOGGER", logging.getLogger("worker"))
+    with pytest.raises(RunError, match=r"found other weights .*run the same command again, with --checkpoint STEP"):
+        start_worker(loud, Document(0, TEXT), "weights of another step")
+
+
+def test_process_count_depends_on_the_engine_the_size_and_the_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(block_translation, "available_cores", lambda: 4)
+    text = tmp_path / "text"
+    text.write_bytes(b"a" * 1000)
+    translator = loud(processes=0)
+    translator.searcher.useful_processes = 3
+    translator.searcher.bytes_worth_processes = 1000
+    assert choose_processes(translator, text) == 3
+    assert choose_processes(translator, 0) == 1, "a pipe"
+    assert choose_processes(loud(processes=64), text) == 4, "a recipe of a larger machine"
+    translator.searcher.bytes_worth_processes = 1001
+    assert choose_processes(translator, text) == 1
+    translator.searcher.name = "ctranslate2"
+    translator.search = loud(processes=2).search
+    assert choose_processes(translator, text) == 1
