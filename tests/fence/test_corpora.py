@@ -269,8 +269,8 @@ SOME = all_pairs()[:5]
 OTHER_TEXTS = {f"k{number}": "Text" for number in range(3)}
 REFUSED: dict[str, tuple[dict[str, bytes], str]] = {
     "subtitles": ({"a.en.srt": b"1\n", "a.fa.srt": b"1\n"}, "a.en.srt is a file of subtitles"),
-    "gettext": ({"a.po": b'msgid "x"\n'}, "a.po is a file of messages of a program (PO)"),
-    "compiled gettext": ({"a.mo": b"\xde\x12\x04\x95\x00"}, "a.mo is a file of messages of a program (MO)"),
+    "gettext": ({"a.po": b'msgid "x"\nmsgstr "y"\n'}, "a.po has no header"),
+    "compiled gettext": ({"a.mo": b"\xde\x12\x04\x95\x00"}, "a.mo is damaged"),
     "xliff": ({"a.xlf": b"<xliff/>"}, "a.xlf is a file of messages of a program (XLIFF)"),
     "texts by key": (
         {"a.json": json.dumps(OTHER_TEXTS, indent=2).encode(), "b.json": json.dumps(OTHER_TEXTS, indent=2).encode()},
@@ -407,8 +407,6 @@ def test_a_corpus_as_people_have_it_is_read(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("ui.po", "; write its texts"),
-        ("ui.mo", "; write its texts"),
         ("ui.en.json", "jq -cs"),
         ("film.srt", "; write its texts"),
         ("tail.en:half-1256.fa", "line 3: not UTF-8"),

@@ -220,6 +220,9 @@ FILTER_MEANINGS: Final[Mapping[str, str]] = {
     "line_too_long": "The line is longer than 1 MiB.",
     "bad_row": "The row has other columns than the table or lacks a text, or the unit of the TMX is not XML.",
     "missing_language": "The unit of the TMX has no English, or no Persian.",
+    "fuzzy_message": "The message has no finished translation: it is marked fuzzy.",
+    "untranslated_message": "The message has no translation.",
+    "obsolete_message": "The program has the message no more.",
     "low_score": "The score is below `min_score` of the source.",
     **{rule.name: rule.meaning for rule in PAIR_RULES},
 }
