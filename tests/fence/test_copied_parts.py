@@ -174,3 +174,18 @@ def test_evaluate_counts_sentences_that_lost_a_number_or_a_code(small_copy: Path
     (details,) = (small_copy / "evaluation" / "hard").glob("*.json")
     lost = json.loads(details.read_text(encoding="utf-8"))["mistakes"]["lost"]
     assert (lost["count"], lost["of"]) == (2, 2)
+
+
+def test_terms_of_a_glossary_have_their_translation(small_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "terms.tsv").write_text("book\tجزوه\nnew\tنونوار\n", encoding="utf-8")
+    arguments = ("translate", "--run", small_run, "--glossary", tmp_path / "terms.tsv")
+    result = translator(*arguments, "The Book is new.", "The books are new.")
+    assert result.code == 0, result.err
+    first, second = result.lines
+    assert "جزوه" in first and "نونوار" in first
+    assert "جزوه" not in second and "نونوار" in second
+
+    (tmp_path / "terms.tsv").write_text("book\tجزوه\nbook\n", encoding="utf-8")
+    refused = translator(*arguments, "The book is new.")
+    assert refused.code == 2
+    assert "line 2: not a term, a tab and its translation" in refused.err

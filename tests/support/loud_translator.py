@@ -9,6 +9,7 @@ from typing import Any
 
 from translator.config import NormalizationConfig, SearchConfig
 from translator.corpus.normalizer.normalizer import Normalizer
+from translator.subword.glossary import NO_GLOSSARY
 
 STOPPABLE = """
 import sys, time
@@ -52,6 +53,7 @@ class Loud:
 
     identity = "loud"
     normalizer = Normalizer(NormalizationConfig())
+    glossary = NO_GLOSSARY
 
     def __init__(self, meanwhile: Callable[[], None] = lambda: None, **search: Any) -> None:
         self.groups: list[list[str]] = []

@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import json
 import pkgutil
 import re
 import shlex
@@ -203,6 +204,7 @@ SEARCH: Final = (
         default="auto",
     ),
     option("--device NAME", "cpu, mps, cuda or cuda:N (default: run.device of the run)", default="auto"),
+    option("--glossary FILE", "TSV of terms and the translations that they must have", type=place),
     option("--precision", "precision of inference (default: that of the run)", choices=("float32", "bf16", "int8")),
 )
 
@@ -251,6 +253,8 @@ def search_flags(options: argparse.Namespace) -> list[str]:
         overrides.append(f"search.method={options.search}")
     if options.precision is not None:
         overrides.append(f"search.precision={options.precision}")
+    if options.glossary is not None:
+        overrides.append(f"search.glossary={json.dumps(options.glossary)}")
     return overrides
 
 

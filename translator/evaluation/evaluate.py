@@ -24,7 +24,7 @@ from translator.evaluation.results import ScoredSet, distinct_names, read_scores
 from translator.evaluation.robustness import measure_robustness
 from translator.evaluation.search_labels import search_label
 from translator.evaluation.systems import set_of_file
-from translator.evaluation.tables import Table, evaluation_tables
+from translator.evaluation.tables import Table, evaluation_tables, glossary_table
 from translator.evaluation.terminal_report import TranslatedPair
 from translator.evaluation.test_sets import chosen_test_sets, own_texts, refuse_other_text, warn_of_leaks
 from translator.evaluation.text_variants import text_variants
@@ -34,6 +34,7 @@ from translator.run.files import storage_errors
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER, progress_bar
 from translator.run.output_paths import resolve_output, write_output
+from translator.subword.glossary import NO_GLOSSARY, Glossary
 
 _SAMPLES: Final = 3  # sentences that the terminal shows
 _BLOCK: Final = 256  # sentences translated at a time, at least
@@ -75,6 +76,7 @@ class Evaluation:
     missing: list[str] = field(default_factory=list)  # metrics that could not be computed, with the reason
     folders: list[Path] = field(default_factory=list)  # folders of the files, without duplicates
     report: Path | None = None
+    glossary: Glossary = NO_GLOSSARY  # of the search
 
     @property
     def scores(self) -> list[Score]:
@@ -87,6 +89,8 @@ class Evaluation:
         tables: list[Table] = []
         for systems, comparison in zip_longest(by_test_set(self.sets), self.comparisons):
             tables += evaluation_tables(systems, comparison)
+            terms = glossary_table(systems, self.glossary)
+            tables += [terms] if terms.rows else []
         return tables
 
 
@@ -194,6 +198,7 @@ def evaluate_systems(
         missing=missing,
         folders=list(dict.fromkeys(system.folder for system in systems)),
         report=page,
+        glossary=NO_GLOSSARY if config.search.glossary is None else Glossary.read(Path(config.search.glossary)),
     )
     if page is not None:
         _write_page(page, evaluation, systems)

@@ -1,6 +1,8 @@
 """Short names of search settings, which tell the results of an evaluation apart in file names."""
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 from translator.config import SearchConfig
@@ -12,6 +14,7 @@ _SHARED_PREFIXES: Final = {
     "avoid_loops": "loops-",
     "correct_spelling": "spelling-",
     "orthography": "orthography-",
+    "glossary": "glossary-",
     "precision": "",
 }
 _PREFIXES: Final[Mapping[str, Mapping[str, str]]] = {
@@ -44,6 +47,8 @@ def search_label(config: SearchConfig, engine: str = "") -> str:
         if value == getattr(defaults, key):
             continue
         shown = f"{value:g}" if isinstance(value, float) else str(value)
+        if key == "glossary":  # of the file, a name that a file name can hold
+            shown = re.sub(r"[^\w-]+", "-", Path(shown).stem)
         parts.append(f"{prefix}{shown}".lower())
 
     if config.split_sentences:

@@ -18,6 +18,7 @@ from translator.evaluation.results import ScoredSet
 from translator.evaluation.significance import METHODS, SystemResult
 from translator.evaluation.text_variants import RAW
 from translator.run.text import excerpt, text_table
+from translator.subword.glossary import Glossary
 
 Form = Literal["text", "markdown", "latex", "csv"]
 _MARKUP: Final = re.compile(r"[\\`*_{}\[\]<>#|&~$!]")  # characters special to Markdown or HTML
@@ -159,6 +160,20 @@ def noise_table(systems: Mapping[str, ScoredSet]) -> Table:
         rows=rows,
         text_columns=2,
         notes=["changed: sentences that the model reads differently"],
+    )
+
+
+def glossary_table(systems: Mapping[str, ScoredSet], glossary: Glossary) -> Table:
+    """Return how many terms of the sources have the translation that the glossary demands, for each system."""
+    row = ["terms"]
+    for scored in systems.values():
+        counts = [glossary.kept(*pair) for pair in zip(scored.text.sources, scored.hypotheses, strict=True)]
+        kept, demanded = (sum(column) for column in zip(*counts, strict=True))
+        row.append(f"{kept:,} of {demanded:,} ({kept / demanded:.1%})" if demanded else _NO_VALUE)
+    return Table(
+        title=f"{_name_of_set(systems)}: terms of the glossary with their translation",
+        header=["", *_columns(systems, "kept")],
+        rows=[row] if glossary.terms else [],
     )
 
 

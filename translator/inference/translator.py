@@ -23,6 +23,7 @@ from translator.inference.translation import Translation
 from translator.run.logging import LOGGER
 from translator.search.request import SearchRequest
 from translator.subword import SubwordPair
+from translator.subword.glossary import NO_GLOSSARY, Glossary
 from translator.subword.placeholders import hide
 from translator.subword.source_text import one_line
 
@@ -293,6 +294,15 @@ class Translator:
         return self._segment_reader.read(checked_texts(texts, "texts"), first_line).segments
 
     @cached_property
+    def glossary(self) -> Glossary:
+        """The terms of `search.glossary`; raises InputError: a line is wrong, or the model has no placeholders."""
+        if self.search.glossary is None:
+            return NO_GLOSSARY
+        if not self.subword.source.placeholders:
+            raise InputError("this model has no placeholders for terms; train one with `subword.placeholders: 8`")
+        return Glossary.read(Path(self.search.glossary))
+
+    @cached_property
     def _segment_reader(self) -> SegmentReader:
         return SegmentReader(
             self.subword,
@@ -300,6 +310,7 @@ class Translator:
             self.max_length,
             split_sentences=self.search.split_sentences,
             correct_spelling=self.search.correct_spelling,
+            glossary=self.glossary,
         )
 
     @cached_property

@@ -138,7 +138,10 @@ def things_to_copy(text: str) -> list[str]:
 
 
 def cut_out(
-    text: str, placeholders: Sequence[str], normalize: Callable[[str], str] = str
+    text: str,
+    placeholders: Sequence[str],
+    normalize: Callable[[str], str] = str,
+    terms: re.Pattern[str] | None = None,
 ) -> tuple[str, dict[str, str]]:
     """Return the normalized `text` with `placeholders`, in order, for the parts to copy; and the part of each.
 
@@ -149,12 +152,13 @@ def cut_out(
         text: a sentence.
         placeholders: all that the model has; with none, nothing is cut out.
         normalize: changes all but addresses, emoji and code.
+        terms: what else to cut out of the normalized text, before numbers.
 
     >>> text, copied = cut_out("See www.example.org, or call +98 21 8877 6655.", PLACEHOLDERS)
     >>> print(ascii(text), copied)
     'See \\ue000, or call \\ue001.' {'\ue000': 'www.example.org', '\ue001': '+98 21 8877 6655'}
     """
-    if not placeholders or not _may_have(text):
+    if not placeholders or (terms is None and not _may_have(text)):
         return normalize(text), {}
     copied: dict[str, str] = {}
 
@@ -167,6 +171,8 @@ def cut_out(
 
     # 1. Numbers are cut out of normalized text, as in training; what must stay exact, before that.
     text = normalize(_BEFORE_NORMALIZATION.sub(replaced, _ANY.sub("", text)))
+    if terms is not None:
+        text = terms.sub(replaced, text)
     enough = len(_AFTER_NORMALIZATION.findall(text)) <= len(placeholders) - len(copied)
     text = (_AFTER_NORMALIZATION if enough else _LIST).sub(replaced, text)
 

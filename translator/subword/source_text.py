@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from translator.config.corpus_section import PERSIAN
+from translator.subword.glossary import NO_GLOSSARY, Glossary
 from translator.subword.markup import without_tags
 from translator.subword.model import SubwordModel
 from translator.subword.pair import SubwordPair
@@ -58,17 +59,19 @@ class SourceReader:
         self._normalizer = normalizer
         self.unreadable = UnreadableCharacters(subword.source, normalizer)
 
-    def read(self, text: str, *, correct_spelling: bool) -> SourceText:
+    def read(self, text: str, *, correct_spelling: bool, glossary: Glossary = NO_GLOSSARY) -> SourceText:
         """Return `text` normalized, on one line, with placeholders for copied parts.
 
         Args:
             text: a sentence in the source language.
             correct_spelling: whether to correct typing errors.
+            glossary: terms that are cut out, too, and come back as their translations.
         """
         # 1. Cut out the parts to copy. `one_line` comes after the normalization, as in training.
-        text, copied = cut_out(text, self._placeholders, self._normalized)
+        terms = glossary.pattern if glossary.terms else None
+        text, copied = cut_out(text, self._placeholders, self._normalized, terms)
         for placeholder, part in copied.items():
-            copied[placeholder] = self.with_target_numbers(part)
+            copied[placeholder] = glossary.translation(part) or self.with_target_numbers(part)
 
         # 2. Correct typing errors, only in the words that are left.
         if correct_spelling:

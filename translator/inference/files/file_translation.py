@@ -95,4 +95,5 @@ def _fingerprint(translator: "Translator", document: Document, sha256: str) -> s
     engine = [searcher.name, searcher.arithmetic, searcher.batch_rows]
     search = translator.search.model_dump(mode="json", exclude={"processes"})
     reading = [document.column, document.paragraphs, asdict(document.form)]
-    return sha256_of_json([__version__, sha256, translator.identity, engine, search, reading])
+    terms = dict(translator.glossary.terms)
+    return sha256_of_json([__version__, sha256, translator.identity, engine, search, terms, reading])

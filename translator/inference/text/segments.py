@@ -1,6 +1,7 @@
 """Texts read into segments, each short enough for the model, and what is copied around them."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from translator.corpus.normalizer.normalizer import Normalizer
@@ -9,6 +10,7 @@ from translator.inference.text.long_sentences import split_text
 from translator.inference.text.untranslated import copied_line, part_text
 from translator.run.logging import LOGGER
 from translator.subword import SubwordPair
+from translator.subword.glossary import NO_GLOSSARY, Glossary
 from translator.subword.source_text import SourceReader, SourceText
 
 
@@ -40,6 +42,7 @@ class SegmentReader:
         *,
         split_sentences: bool,
         correct_spelling: bool,
+        glossary: Glossary = NO_GLOSSARY,
     ) -> None:
         """Take the models and rules of a run.
 
@@ -49,6 +52,7 @@ class SegmentReader:
             max_length: maximum length of a segment in tokens, EOS included.
             split_sentences: whether each sentence is a segment; otherwise a whole text is one, if it fits.
             correct_spelling: whether to correct typing errors.
+            glossary: terms with the translations that they must have.
         """
         self._source_model = subword.source
         self._language = normalizer.languages[0]
@@ -56,10 +60,12 @@ class SegmentReader:
         self._room = max_length - 1  # for tokens beside EOS
         self._split_sentences = split_sentences
         self._correct_spelling = correct_spelling
+        self._glossary = glossary
 
     def source_texts(self, texts: Sequence[str]) -> list[SourceText]:
         """Return sentences as the model sees them."""
-        return [self._reader.read(text, correct_spelling=self._correct_spelling) for text in texts]
+        read = partial(self._reader.read, correct_spelling=self._correct_spelling, glossary=self._glossary)
+        return list(map(read, texts))
 
     def read(self, texts: Sequence[str], first_line: int) -> SegmentedTexts:
         """Return all texts in segments; `first_line` is the number of the first text, for warnings."""
