@@ -168,8 +168,8 @@ def glossary_table(systems: Mapping[str, ScoredSet], glossary: Glossary) -> Tabl
     row = ["terms"]
     for scored in systems.values():
         counts = [glossary.kept(*pair) for pair in zip(scored.text.sources, scored.hypotheses, strict=True)]
-        kept, demanded = (sum(column) for column in zip(*counts, strict=True))
-        row.append(f"{kept:,} of {demanded:,} ({kept / demanded:.1%})" if demanded else _NO_VALUE)
+        preserved, demanded = (sum(column) for column in zip(*counts, strict=True))
+        row.append(f"{preserved:,} of {demanded:,} ({preserved / demanded:.1%})" if demanded else _NO_VALUE)
     return Table(
         title=f"{_name_of_set(systems)}: terms of the glossary with their translation",
         header=["", *_columns(systems, "kept")],

@@ -73,8 +73,8 @@ class Glossary:
     def kept(self, source: str, translation: str) -> tuple[int, int]:
         """Return how many terms of `source` have their translation in `translation`, and how many there are."""
         demanded = self.translations_in(source)
-        kept = sum(min(count, translation.count(term)) for term, count in demanded.items())
-        return kept, demanded.total()
+        preserved = sum(min(count, translation.count(term)) for term, count in demanded.items())
+        return preserved, demanded.total()
 
 
 NO_GLOSSARY = Glossary({})
