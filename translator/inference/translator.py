@@ -294,13 +294,7 @@ class Translator:
 
     @cached_property
     def _segment_reader(self) -> SegmentReader:
-        return SegmentReader(
-            self.subword,
-            self.normalizer,
-            self.max_length,
-            split_sentences=self.search.split_sentences,
-            correct_spelling=self.search.correct_spelling,
-        )
+        return SegmentReader(self.subword, self.normalizer, self.max_length, self.search)
 
     @cached_property
     def _output_writer(self) -> OutputWriter:
