@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.faults import Faults, Killed
 from tests.support.loud_translator import loud
-from translator.errors import InputError, Interrupted
+from translator.errors import InputError, Interrupted, StorageError
 from translator.inference.files import block_translation
 from translator.inference.files.document import Document
 from translator.inference.files.file_translation import translate_file
@@ -162,6 +162,19 @@ def test_no_damage_to_a_partial_file_reaches_the_output(source: Path, output: Pa
         translate(source, output)
         assert output.read_text(encoding="utf-8") == upper_case(source), damaged[:200]
         output.unlink()
+
+
+def test_damage_during_a_translation_is_told_and_the_next_one_starts_over(source: Path, output: Path) -> None:
+    def damage() -> None:
+        for partial_file in output.parent.glob("*.partial"):
+            content = partial_file.read_bytes()
+            partial_file.write_bytes(content.replace(b"LINE 7 ", b"LINE 8 "))
+
+    with pytest.raises(StorageError, match=r"partial was damaged on the disk; check the disk, and repeat the command"):
+        translate(source, output, loud(damage))
+    assert not output.exists()
+    assert translate(source, output)[0] == 1
+    assert output.read_text(encoding="utf-8") == upper_case(source)
 
 
 def test_two_processes_that_translate_the_same_file_write_the_same(source: Path, output: Path) -> None:

@@ -44,12 +44,12 @@ def without_words(line: str) -> str:
     return translation
 
 
-def output(text: str, source: str, search: dict[str, Any], prefix: str = "") -> str:
-    """Return the output text of a model that has written `text`, with a placeholder for each @."""
+def output(text: str, source: str, search: dict[str, Any], prefix: str = "", copied: str = "x.org") -> str:
+    """Return the output text of a model that has written `text`, with a placeholder of `copied` for each @."""
     words = Words(PLACEHOLDERS[0])
     pair: Any = type("Pair", (), {"source": words, "target": words})
     writer = OutputWriter(pair, Normalizer(NormalizationConfig()), SearchConfig.model_validate(search))
-    segment = Segment(line=0, source=source, ids=[], is_first=True, copied={PLACEHOLDERS[0]: "x.org"})
+    segment = Segment(line=0, source=source, ids=[], is_first=True, copied={PLACEHOLDERS[0]: copied})
     (written,) = writer.texts(words.encode([text.replace("@", PLACEHOLDERS[0])]), segment, prefix)
     return written
 
@@ -83,8 +83,9 @@ def test_a_function_gives_what_its_examples_say(name: str) -> None:
         assert FUNCTIONS[name](*arguments) == expected, arguments
 
 
-def test_a_latin_word_is_spelt_as_in_the_forced_prefix() -> None:
+def test_a_forced_prefix_spells_latin_words_and_a_copied_part_stays_on_the_line() -> None:
     assert output("آقای Smth @", "He is there", {}, prefix="آقای Smith") == "آقای Smith x.org"
+    assert output("در @ است", "It is here", {}, copied="a\u2028b") == "در a b است"
 
 
 def test_marks_and_their_sentence_are_told_apart() -> None:
@@ -111,6 +112,7 @@ def test_cutting_loses_no_text_and_only_single_words_exceed_the_limit(text: str,
         assert len(piece) <= room or " " not in piece
 
 
+@settings(deadline=None)
 @given(st.integers(1, 60), st.integers(1, 20))
 def test_text_is_cut_into_as_few_and_as_even_segments_as_possible(words: int, room: int) -> None:
     segment_lengths = words_of(split_text(" ".join("w" * words), words_of, room))

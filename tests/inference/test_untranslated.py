@@ -1,6 +1,7 @@
 """What a model cannot translate comes back as it is: text without words or in another script, and lone signs."""
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from tests.support.echo_model import Words, echo
 from translator.config import NormalizationConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN
 from translator.corpus.normalizer.normalizer import Normalizer
+from translator.inference.text.checks import warn_of_lost_digits
 from translator.subword.placeholders import PLACEHOLDERS
 
 
@@ -50,7 +52,7 @@ def test_sentences_in_another_script_are_copied_with_one_warning(
 
 def test_signs_that_the_vocabulary_lacks_are_copied_by_placeholders_or_beside_the_sentence() -> None:
     translator, _ = echo(source=FewSigns(PLACEHOLDERS[:2]))
-    for text in ("• Open it.", "It is 😂 ▪ ▪", "a → b"):
+    for text in ("• Open it.", "It is 😂 ▪ ▪", "a → b", "   a b"):
         assert translator.translate(text) == text
     assert "→" not in translator.subword.source.words  # type: ignore[attr-defined]
     assert echo(source=FewSigns())[0].translate("• a → b ©") == "• a b ©", "left out without placeholders"
@@ -79,3 +81,25 @@ def test_a_long_sentence_is_a_warning_with_its_line(caplog: pytest.LogCaptureFix
         "line 8 has a sentence of 6 tokens, more than the 4 that the model takes at once: translated in 2 segments"
     ]
     assert max(width for _, width in model.shapes) <= 5
+
+
+class Selective(Words):
+    """Words of which the model has no pieces for `Zzz.`"""
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        return super().encode([text.replace("Zzz.", "") for text in texts])
+
+
+def test_a_sentence_of_which_no_piece_is_left_is_copied() -> None:
+    assert echo(source=Selective())[0].translate("Zzz.  We go. Zzz.") == "Zzz.  We go. Zzz."
+
+
+def test_only_the_first_sentence_is_forced() -> None:
+    translator, _ = echo()
+    ((best,),) = translator.translations(["We go. They go."], prefixes=["x"])
+    assert (best.text[0], best.text.count("x")) == ("x", 1)
+
+
+def test_a_lost_digit_is_a_warning_with_its_line(caplog: pytest.LogCaptureFixture) -> None:
+    warn_of_lost_digits(["a 5", "b", "c 6"], ["a", "b", "c ۶"], first_line=7)
+    assert caplog.messages == ["line 7: a digit of the source is not in the translation; check these numbers"]

@@ -304,14 +304,7 @@ class Translator:
 
     @cached_property
     def _segment_reader(self) -> SegmentReader:
-        return SegmentReader(
-            self.subword,
-            self.normalizer,
-            self.max_length,
-            split_sentences=self.search.split_sentences,
-            correct_spelling=self.search.correct_spelling,
-            glossary=self.glossary,
-        )
+        return SegmentReader(self.subword, self.normalizer, self.max_length, self.search, self.glossary)
 
     @cached_property
     def _output_writer(self) -> OutputWriter:

@@ -1,9 +1,9 @@
 """Texts read into segments, each short enough for the model, and what is copied around them."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
 
+from translator.config import SearchConfig
 from translator.corpus.normalizer.normalizer import Normalizer
 from translator.inference.text.checks import listed_lines
 from translator.inference.text.long_sentences import split_text
@@ -39,9 +39,7 @@ class SegmentReader:
         subword: SubwordPair,
         normalizer: Normalizer,
         max_length: int,
-        *,
-        split_sentences: bool,
-        correct_spelling: bool,
+        search: SearchConfig,
         glossary: Glossary = NO_GLOSSARY,
     ) -> None:
         """Take the models and rules of a run.
@@ -50,22 +48,21 @@ class SegmentReader:
             subword: both subword models.
             normalizer: the rules that were applied to the training text.
             max_length: maximum length of a segment in tokens, EOS included.
-            split_sentences: whether each sentence is a segment; otherwise a whole text is one, if it fits.
-            correct_spelling: whether to correct typing errors.
+            search: whether each sentence is a segment (otherwise a whole text is one, if it fits), and whether typing
+                errors are corrected.
             glossary: terms with the translations that they must have.
         """
         self._source_model = subword.source
         self._language = normalizer.languages[0]
         self._reader = SourceReader(subword, normalizer)
         self._room = max_length - 1  # for tokens beside EOS
-        self._split_sentences = split_sentences
-        self._correct_spelling = correct_spelling
+        self._search = search
         self._glossary = glossary
 
     def source_texts(self, texts: Sequence[str]) -> list[SourceText]:
         """Return sentences as the model sees them."""
-        read = partial(self._reader.read, correct_spelling=self._correct_spelling, glossary=self._glossary)
-        return list(map(read, texts))
+        correct = self._search.correct_spelling
+        return [self._reader.read(text, correct_spelling=correct, glossary=self._glossary) for text in texts]
 
     def read(self, texts: Sequence[str], first_line: int) -> SegmentedTexts:
         """Return all texts in segments; `first_line` is the number of the first text, for warnings."""
@@ -75,7 +72,7 @@ class SegmentReader:
         foreign_lines: list[int] = []
         for line, text in enumerate(texts):
             its_sentences, its_copied, is_foreign = part_text(
-                text, self._reader, self._language.script, split=self._split_sentences
+                text, self._reader, self._language.script, split=self._search.split_sentences
             )
             sentences += [(line, sentence) for sentence in its_sentences]
             copied.append(its_copied)
@@ -125,7 +122,7 @@ class SegmentReader:
             # A single word that does not fit is split between tokens.
             for start in range(0, len(part_ids), self._room):
                 rows.append(part_ids[start : start + self._room])
-        size = f"a sentence of {len(ids)} tokens" if self._split_sentences else f"{len(ids)} tokens"
+        size = f"a sentence of {len(ids)} tokens" if self._search.split_sentences else f"{len(ids)} tokens"
         LOGGER.warning(
             f"line {line} has {size}, more than the {self._room} that the model takes at once: translated in "
             f"{len(rows)} segments"

@@ -40,6 +40,7 @@ _MARKS_BEFORE: Final = re.compile(
 )
 """What stands before the first word of a sentence, with the white space between."""
 _ORNAMENTS_AFTER: Final = re.compile(rf"{AFTER_MARK}(?:\s*+{ORNAMENT}){{1,8}}+$|(?<!\s)(?:\s++{FACE}){{1,8}}+$")
+_SPACE: Final = re.compile(r"(\s+)")
 _EMPHASIZED: Final = re.compile(r"([*_~]{0,3})([^*_~]+?)([*_~]{0,3})")  # whole, as Markdown marks it
 
 
@@ -152,20 +153,10 @@ def cut_edge_signs(text: str, is_unreadable: Callable[[str], bool]) -> tuple[str
     def is_cut_off(character: str) -> bool:
         return character.isspace() or character in _PARTS_OF_EMOJI or is_unreadable(character)
 
-    # 1. Find the first and the last character that are not cut off.
-    start = 0
-    while is_cut_off(text[start]):
-        start += 1
-    end = len(text)
-    while is_cut_off(text[end - 1]):
-        end -= 1
-
-    # 2. Keep the whole words that they belong to.
-    while start > 0 and not text[start - 1].isspace():
-        start -= 1
-    while end < len(text) and not text[end].isspace():
-        end += 1
-    return text[:start], text[start:end], text[end:]
+    words = _SPACE.split(text)  # with the white space between
+    readable = [number for number, word in enumerate(words) if not all(map(is_cut_off, word))]
+    first, last = readable[0], readable[-1]
+    return "".join(words[:first]), "".join(words[first : last + 1]), "".join(words[last + 1 :])
 
 
 def copied_line(text: str) -> str:
