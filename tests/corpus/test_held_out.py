@@ -45,7 +45,7 @@ def test_test_set_and_its_reported_count_leave_out_pairs_with_a_blank_side(tmp_p
     train = tsv(tmp_path / "train.tsv", training_pairs, use="train")
     config = CorpusConfig(sources=(train,), prepared_directory=str(tmp_path / "prepared"))
     report = prepare_corpus(config, [held_out]).report
-    assert report.test_sets == {"held": len(test_set.sources)}
+    assert report.test_sets[0].out == len(test_set.sources)
 
 
 def test_several_reference_files_are_read_beside_one_source_file(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def report(texts: tuple[str, ...] = ("plain",)) -> PreparationReport:
             source(texts[0], {"length_ratio": examples}, {"train": 1234, "test": 10}, length_ratio=6, duplicate=1),
             source("tatoeba", {"invalid_utf8": [Example(7, "", "")]}, {"train": 300, "validation": 20}, invalid_utf8=1),
         ],
-        test_sets={texts[1 % len(texts)]: 1012},
+        test_sets=[source(texts[1 % len(texts)], {}, {"test": 1012})],
     )
     english = SubwordTable(
         side="English",

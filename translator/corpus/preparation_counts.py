@@ -78,7 +78,7 @@ class CorpusReport:
     normalizer_version: int
     prepare_version: int
     sources: list[SourceReport]  # in the order of the configuration; a name may occur once for each `use`
-    test_sets: dict[str, int]  # pairs of each additional test set, whose text is removed from training and validation
+    test_sets: list[SourceReport]  # additional ones, whose text is removed from training and validation
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as values that JSON can hold."""
@@ -172,8 +172,8 @@ def format_report(report: CorpusReport) -> str:
 
     # 2. The notes below the table.
     lines = [text_table(header, rows), *report.reading_notes()]
-    for name, pairs in report.test_sets.items():
-        lines.append(f"kept out of training: test set {name}, {pairs:,} pairs")
+    for test_set in report.test_sets:
+        lines.append(f"kept out of training: test set {test_set.name}, {test_set.out:,} pairs")
     return "\n".join(lines)
 
 

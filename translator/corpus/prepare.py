@@ -117,21 +117,20 @@ def _prepare(
 
     # 4. and 5. Report and write. The text of additional test sets is only kept out of the splits.
     count = len(config.sources)
-    selections = list(zip(candidates[:count], fates[:count], strict=True))
     with stage("write"):
-        for source_candidates, source_fates in selections:
+        for source_candidates, source_fates in zip(candidates, fates, strict=True):
             _report_selection(source_candidates, source_fates)
-        reports = [source_candidates.report for source_candidates, _ in selections]
-        _refuse_nothing(reports)
-        for source_candidates, source_fates in selections:
+        reports = [source_candidates.report for source_candidates in candidates]
+        _refuse_nothing(reports[:count])
+        for source_candidates, source_fates in zip(candidates[:count], fates[:count], strict=True):
             _write_splits(source_candidates, source_fates, folder)
     shutil.rmtree(spool)
     return CorpusReport(
         fingerprint=fingerprint,
         normalizer_version=rules.version,
         prepare_version=PREPARE_VERSION,
-        sources=reports,
-        test_sets={test_set.report.name: len(test_set.lines) for test_set in candidates[count:]},
+        sources=reports[:count],
+        test_sets=reports[count:],
     )
 
 
