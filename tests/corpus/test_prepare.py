@@ -15,11 +15,8 @@ from translator.corpus.normalizer.normalizer import CURRENT_RULES
 from translator.corpus.preparation_counts import EXAMPLES, CorpusReport, Example, format_report
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.selecting import cleaning
-from translator.corpus.selecting.folding import fold
 from translator.corpus.selecting.split import SPLITS
 from translator.errors import CorpusError, StorageError
-
-DATA = Path("../shared/data")
 
 
 def rows(count: int, word: str = "line") -> Rows:
@@ -269,19 +266,3 @@ def test_a_full_disk_is_reported_and_leaves_no_files(
     with pytest.raises(StorageError, match="the disk is full; free some space there"):
         prepare_corpus(config_of(tmp_path, small(tmp_path, pairs)))
     assert contents(tmp_path / "prepared") == {}
-
-
-@pytest.mark.skipif(not DATA.is_dir(), reason="the real corpora are not in ../shared/data")
-@pytest.mark.parametrize("method", ["block", "hash"])
-def test_no_segment_of_the_real_corpora_is_in_two_splits(tmp_path: Path, method: str) -> None:
-    mizan = SourceConfig(name="mizan", path=str(DATA / "mizan.zip"), max_pairs=4000)
-    tatoeba = SourceConfig(name="tatoeba", path=str(DATA / "tatoeba.zip"))
-    settings = {"method": method, "validation": 200, "test": 300, "block_size": 50 if method == "block" else None}
-    corpus = prepare_corpus(config_of(tmp_path, mizan, tatoeba, split=settings))
-    for side in corpus.sides:
-        folds: dict[str, set[str]] = {split: set() for split in SPLITS}
-        for split in SPLITS:
-            for name in corpus.names(split):
-                folds[split].update(map(fold, corpus.lines(split, name, side)))
-        assert not folds["train"] & (folds["validation"] | folds["test"])
-        assert not folds["validation"] & folds["test"]
