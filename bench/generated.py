@@ -59,7 +59,7 @@ class GeneratedData(DataHandler):
 
     def __init__(self, folder: Path, count: int, *, rows: int, row_length: int) -> None:
         """Read the `count` pairs in `folder` in batches of `rows` rows of `row_length` positions."""
-        report = CorpusReport(fingerprint="", normalizer_version=0, prepare_version=0, sources=(), test_sets=())
+        report = CorpusReport(fingerprint="", normalizer_version=0, prepare_version=0, sources=[], test_sets=[])
         no_text = PreparedCorpus(directory=folder, fingerprint="", report=report)
         model: Any = SimpleNamespace(placeholders={})
         text = EpochText(

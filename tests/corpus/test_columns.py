@@ -326,7 +326,7 @@ def test_the_form_and_the_columns_are_part_of_the_fingerprint(tmp_path: Path) ->
     for source in sources:
         config = CorpusConfig(sources=(source,))
         rules = Normalizer(config.normalization).rules
-        fingerprints.add(corpus_fingerprint(config, [], rules, (("hash",),)))
+        fingerprints.add(corpus_fingerprint(config, [], rules))
     assert len(fingerprints) == 4
 
 

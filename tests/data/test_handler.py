@@ -333,15 +333,6 @@ def test_data_is_prepared_once_and_again_only_after_a_change(tmp_path: Path) -> 
     assert len(folders()) == 6
 
 
-def test_verified_data_are_not_hashed_once_more(
-    folder: Path, handler: DataHandler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delattr("hashlib.file_digest")
-    monkeypatch.delattr("zlib.crc32")
-    again = DataHandler(recipe(folder), verified=handler.corpus.file_hashes)
-    assert again.fingerprint == handler.fingerprint
-
-
 def test_a_damaged_token_store_is_named_with_what_to_do(tmp_path: Path) -> None:
     config = recipe(tmp_path)
     folder = tmp_path / "prepared" / f"tokens-{DataHandler(config).fingerprint}"

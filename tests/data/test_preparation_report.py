@@ -2,11 +2,12 @@
 
 import dataclasses
 import re
+from collections import Counter
 
 import pytest
 
 from tests.support.html_page import BIDI_CONTROLS, Page, harmless
-from translator.corpus.preparation_counts import MEANINGS, RULES, CorpusReport, Example, SourceReport, TestSetReport
+from translator.corpus.preparation_counts import MEANINGS, CorpusReport, Example, SourceReport
 from translator.data.handler import LengthReport
 from translator.data.mixture import MixtureRow
 from translator.data.preparation_report import PreparationReport, SubwordTable
@@ -20,12 +21,10 @@ HOSTILE = (
 )
 
 
-def source(name: str, examples: dict[str, tuple[Example, ...]], **counts: int) -> SourceReport:
+def source(name: str, examples: dict[str, list[Example]], kept: dict[str, int], **dropped: int) -> SourceReport:
     """A source with these numbers of pairs by split, and of dropped ones by rule."""
-    pairs_by_split = {split: counts.pop(split, 0) for split in ("train", "validation", "test")}
-    dropped = {rule: counts.pop(rule, 0) for rule in RULES}
-    read = sum(pairs_by_split.values()) + sum(dropped.values())
-    return SourceReport(name=name, use="auto", read=read, dropped=dropped, kept=pairs_by_split, examples=examples)
+    read = sum(kept.values()) + sum(dropped.values())
+    return SourceReport(name, "auto", read, dropped=Counter(dropped), kept=Counter(kept), examples=examples)
 
 
 def lengths_of(name: str) -> LengthReport:
@@ -42,16 +41,16 @@ def lengths_of(name: str) -> LengthReport:
 
 def report(texts: tuple[str, ...] = ("plain",)) -> PreparationReport:
     """A report with `texts` wherever a corpus or a recipe can put its own: names, examples, kinds of models."""
-    examples = tuple(Example(line, text, text) for line, text in enumerate(texts, start=1))
+    examples = [Example(line, text, text) for line, text in enumerate(texts, start=1)]
     corpus = CorpusReport(
         fingerprint="ab" * 32,
         normalizer_version=2,
         prepare_version=3,
-        sources=(
-            source(texts[0], {"length_ratio": examples}, train=1234, test=10, length_ratio=6, duplicate=1),
-            source("tatoeba", {"invalid_utf8": (Example(7, "", ""),)}, train=300, validation=20, invalid_utf8=1),
-        ),
-        test_sets=(TestSetReport(texts[1 % len(texts)], pairs=1012),),
+        sources=[
+            source(texts[0], {"length_ratio": examples}, {"train": 1234, "test": 10}, length_ratio=6, duplicate=1),
+            source("tatoeba", {"invalid_utf8": [Example(7, "", "")]}, {"train": 300, "validation": 20}, invalid_utf8=1),
+        ],
+        test_sets=[source(texts[1 % len(texts)], {}, {"test": 1012})],
     )
     english = SubwordTable(
         side="English",
@@ -96,7 +95,8 @@ def test_the_page_loads_nothing() -> None:
         "1,564 99.5%",
         "plain 1,251 7 0.6% 1,234 0 10",
         "total 1,572 8 0.5% 1,534 20 10",
-        f"length_ratio {MEANINGS['length_ratio']} 6 0.4% 6 0.5% 0",
+        f"length_ratio {MEANINGS['length_ratio']} 6 0.5% 0 6 0.4%",
+        "tatoeba: 1 dropped by invalid_utf8, line 7",
         "plain, line 1",
         "tatoeba, line 7 no text no text",
         "the test set plain (1,012 pairs).",

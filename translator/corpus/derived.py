@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -125,29 +124,40 @@ def read_monolingual(
     distinct_lines: list[str] = []
     for file in files:
         invalid_numbers: list[int] = []
+        has_text = False
         for number, line in enumerate(_lines_of(file, drop_invalid=True), start=1):
-            reason = "kept"
-            text, key = "", ""
             if line is Unreadable.INVALID_UTF8:
                 invalid_numbers.append(number)
-                reason = "not UTF-8"
-            elif line is Unreadable.LINE_TOO_LONG:
-                reason = "too long"
+                counts["not UTF-8"] += 1
+                continue
+            if line is Unreadable.LINE_TOO_LONG:
+                has_text = True
+                counts["too long"] += 1
+                continue
+            has_text = has_text or bool(line.strip())
+            text = normalizer.source(line)
+            key = hash(fold(text))
+            if not text.strip():
+                counts["empty"] += 1
+            elif max_words is not None and len(text.split()) > max_words:
+                counts["too long"] += 1
+            elif key in hashes:
+                counts["repeated"] += 1
             else:
-                text = normalizer.source(line)
-                key = fold(text)
-                if not key:
-                    reason = "empty"
-                elif max_words is not None and len(text.split()) > max_words:
-                    reason = "too long"
-                elif hash(key) in hashes:
-                    reason = "repeated"
-            counts[reason] += 1
-            if reason == "kept":
-                hashes.add(hash(key))
+                counts["kept"] += 1
+                hashes.add(key)
                 distinct_lines.append(text)
+        if invalid_numbers and not has_text:
+            for _ in _lines_of(file, drop_invalid=False):  # raises, and names the encoding
+                pass
         if invalid_numbers:
-            _warn_of_invalid_lines(file, invalid_numbers)
+            shown = ", ".join(f"{number:,}" for number in invalid_numbers[:_NUMBERS_SHOWN])
+            more = ", …" if len(invalid_numbers) > _NUMBERS_SHOWN else ""
+            lines_are = "1 line is" if len(invalid_numbers) == 1 else f"{len(invalid_numbers):,} lines are"
+            LOGGER.warning(
+                f"{file}: {lines_are} not UTF-8 and left out ({shown}{more}); convert them first, for example with "
+                "iconv"
+            )
     return distinct_lines, counts
 
 
@@ -156,20 +166,6 @@ def _lines_of(file: Path, *, drop_invalid: bool) -> Iterator[str]:
         raise CorpusError(f"{file} is a pipe or a device; write its text to a file and give that")
     for lines in read_lines(read_blocks(file), str(file), drop_invalid=drop_invalid):
         yield from lines
-
-
-def _warn_of_invalid_lines(file: Path, numbers: Sequence[int]) -> None:
-    """Log the numbers of the lines of `file` that are not UTF-8; raise CorpusError if there are no others with text."""
-    lines = _lines_of(file, drop_invalid=True)
-    if all(line is Unreadable.INVALID_UTF8 or not line.strip() for line in lines):
-        for _ in _lines_of(file, drop_invalid=False):  # raises, and names the encoding
-            pass
-    shown = ", ".join(f"{number:,}" for number in numbers[:_NUMBERS_SHOWN])
-    more = ", …" if len(numbers) > _NUMBERS_SHOWN else ""
-    lines_are = "1 line is" if len(numbers) == 1 else f"{len(numbers):,} lines are"
-    LOGGER.warning(
-        f"{file}: {lines_are} not UTF-8 and left out ({shown}{more}); convert them first, for example with iconv"
-    )
 
 
 def synthetic_pairs(
@@ -215,11 +211,8 @@ def best_translations(
     """
     for row, reference in zip(n_best, references, strict=True):
         texts = [translation["text"] for translation in json.loads(row)["translations"]]
-        yield max(texts, key=partial(_score_against, score, reference))
-
-
-def _score_against(score: Callable[[str, str], float], reference: str, text: str) -> float:
-    return score(text, reference)
+        scores = [score(text, reference) for text in texts]
+        yield texts[scores.index(max(scores))]
 
 
 def read_texts(path: Path) -> Iterator[str]:

@@ -8,32 +8,22 @@ import ftfy
 
 from translator.config import CorpusConfig, SourceConfig
 from translator.config.paths import present_path
-from translator.corpus.file_hashes import FileHashes
 from translator.corpus.normalizer.rules import NormalizerRules
 from translator.corpus.reading.forms import form_of
 from translator.corpus.sources import source_files
-from translator.run.files import sha256_of_json
+from translator.run.files import sha256_of_file, sha256_of_json, storage_errors
 
 PREPARE_VERSION: Final = 4  # raised when the same settings give different text
 
 
-def corpus_fingerprint(
-    config: CorpusConfig,
-    test_sets: Sequence[SourceConfig],
-    rules: NormalizerRules,
-    hashes: FileHashes,
-) -> str:
+def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig], rules: NormalizerRules) -> str:
     """Return SHA-256 in hexadecimal over the bytes of the corpus files (not their paths), settings, rules, versions.
 
-    Args:
-        test_sets: additional test sets, whose text is kept out of the splits.
-        hashes: `hashes_of_files` of each source, then of each test set.
+    `test_sets` are additional ones, whose text is kept out of the splits. Raises as `source_files` does.
     """
-    sources = [*config.sources, *test_sets]
-    descriptions = [_described(source, file_hashes) for source, file_hashes in zip(sources, hashes, strict=True)]
     made_from = {
-        "sources": descriptions[: len(config.sources)],
-        "test_sets": descriptions[len(config.sources) :],
+        "sources": [_described(source) for source in config.sources],
+        "test_sets": [_described(test_set) for test_set in test_sets],
         **config.model_dump(mode="json", include={"normalization", "filters", "split"}),
         "normalizer": rules.sha256,
         "versions": [PREPARE_VERSION, ftfy.__version__, unicodedata.unidata_version],
@@ -41,7 +31,7 @@ def corpus_fingerprint(
     return sha256_of_json(made_from)
 
 
-def _described(source: SourceConfig, file_hashes: Sequence[str]) -> dict[str, Any]:
+def _described(source: SourceConfig) -> dict[str, Any]:
     """Return what decides the raw pairs of `source`, without the paths of its files."""
     # The two sides of a corpus may have the same bytes as two tables in a folder.
     layout = "file"
@@ -50,6 +40,11 @@ def _described(source: SourceConfig, file_hashes: Sequence[str]) -> dict[str, An
     elif present_path(source.path).is_dir():
         layout = "folder"
     # The name of a file decides how its bytes are read.
-    forms = [str(form_of(file.name)) for file in source_files(source)]
+    forms = []
+    hashes = []
+    for file in source_files(source):
+        forms.append(str(form_of(file.name)))
+        with storage_errors(file, "read"):
+            hashes.append(sha256_of_file(file))
     settings = source.model_dump(mode="json", exclude={"path", "source_path", "target_path", "obtain", "weight"})
-    return {**settings, "files": list(file_hashes), "forms": forms, "layout": layout}
+    return {**settings, "files": hashes, "forms": forms, "layout": layout}

@@ -1,22 +1,21 @@
 """Held-out sentences: from test sets or the splits of a corpus, saved in the run folder."""
 
 import contextlib
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json
 
 from translator.config import Config, SourceConfig
 from translator.config.corpus_section import PERSIAN
 from translator.config.paths import expand_homes
-from translator.corpus.file_hashes import refuse_changed
 from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.reading.lines import Pair
@@ -24,7 +23,7 @@ from translator.corpus.reading.pairs import read_pairs
 from translator.corpus.sources import corpus_argument, path_exists
 from translator.errors import CorpusError, InputError, RunError
 from translator.run.files import storage_errors, write_bytes
-from translator.run.records import STRICT, RecordError, WholeNumber, read_record
+from translator.run.records import read_record
 
 VALIDATION: Final = "validation"  # name of the set that training translates at each validation
 _LINES_NAMED: Final = 10  # in a note on the lines left out
@@ -40,6 +39,9 @@ class HeldOutSet:
     references: tuple[tuple[str, ...], ...]  # for each sentence those with text, at least one
     origins: tuple[str, ...]  # for each sentence the source of the corpus, or the name of the set
     left_out: tuple[int, ...] = ()  # lines of the files, from 1, that have no source text or no reference
+
+
+_HELD_OUT_SETS: Final = TypeAdapter(list[HeldOutSet])
 
 
 def held_out_argument(text: str) -> tuple[SourceConfig, ...]:
@@ -164,8 +166,7 @@ def held_out_of_run(
     translates at each validation, as one set.
 
     Raises:
-        CorpusError: a test set cannot be read, has no line with text on both sides, or has changed since `corpus` was
-            prepared without its text.
+        CorpusError: a test set cannot be read, or has no line with text on both sides.
         StorageError: the prepared text is damaged.
     """
     # 1. The split of each source of the corpus.
@@ -179,8 +180,6 @@ def held_out_of_run(
     # 3. Test: extra sets beside the sources.
     for source in config.evaluation.test_sources:
         sets.append(read_held_out([source], normalizer))
-        if source.name in corpus.test_set_hashes:
-            refuse_changed(source, corpus.test_set_hashes[source.name])
     return sets
 
 
@@ -193,7 +192,7 @@ def _split_of_source(corpus: PreparedCorpus, split: HeldOutSplit, name: str) -> 
         sources=sources,
         references=tuple((text,) for text in corpus.lines(split, name, target_side)),
         origins=(name,) * len(sources),
-        left_out=corpus.report.left_out(name) if split == "test" else (),
+        left_out=tuple(corpus.report.left_out(name)) if split == "test" else (),
     )
 
 
@@ -216,18 +215,16 @@ def _sample(sets: Sequence[HeldOutSet], count: int) -> HeldOutSet:
 
 
 def write_held_out(folder: Path, split: HeldOutSplit, sets: Sequence[HeldOutSet]) -> None:
-    """Write `sets` to `folder/SPLIT.jsonl`: a line on the sets with a hash, then a line for each sentence."""
-
-    rows: list[bytes] = []
-    heads: list[dict[str, Any]] = []
+    """Write `sets` to `folder/SPLIT.jsonl`: a line on the sets, then a line for each sentence."""
+    heads = []
+    rows = []
     for held_out in sets:
         name = held_out.name
         heads.append({"name": name, "sentences": len(held_out.sources), "left_out": held_out.left_out})
         for source, references, origin in zip(held_out.sources, held_out.references, held_out.origins, strict=True):
-            rows.append(_json_line({"set": name, "source": source, "references": references, "origin": origin}))
-    text = b"".join(rows)
-    head = {"split": split, "sets": heads, "sha256": hashlib.sha256(text).hexdigest()}
-    content = _json_line(head) + text
+            rows.append({"set": name, "source": source, "references": references, "origin": origin})
+    lines = [{"split": split, "sets": heads}, *rows]
+    content = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode("utf-8")
 
     # A file with this content stays, also where it may not be written.
     path = folder / f"{split}.jsonl"
@@ -237,39 +234,6 @@ def write_held_out(folder: Path, split: HeldOutSplit, sets: Sequence[HeldOutSet]
     write_bytes(path, content)
 
 
-def _json_line(values: dict[str, Any]) -> bytes:
-    return json.dumps(values, ensure_ascii=False).encode("utf-8") + b"\n"
-
-
-class _SetHead(BaseModel):
-    model_config = STRICT
-
-    name: str
-    sentences: WholeNumber
-    left_out: tuple[WholeNumber, ...] = ()  # an earlier version did not write it
-
-
-class _Head(BaseModel):
-    model_config = STRICT
-
-    split: HeldOutSplit
-    sets: tuple[_SetHead, ...]
-    sha256: str
-
-
-class _Row(BaseModel):
-    model_config = STRICT
-
-    set: str
-    source: str
-    references: Annotated[tuple[str, ...], Field(min_length=1)]
-    origin: str
-
-
-_HEAD: Final = TypeAdapter(_Head)
-_ROW: Final = TypeAdapter(_Row)
-
-
 def read_held_out_folder(folder: Path, split: HeldOutSplit) -> list[HeldOutSet]:
     """Return the sets that `write_held_out` wrote; raise RunError where the file is missing or damaged."""
     path = folder / f"{split}.jsonl"
@@ -277,34 +241,25 @@ def read_held_out_folder(folder: Path, split: HeldOutSplit) -> list[HeldOutSet]:
     with storage_errors(path, "read"):
         if not path.is_file():
             raise RunError(f"the {split} text of the run is missing: {path} does not exist; {advice}")
-        head_line, _, text = path.read_bytes().partition(b"\n")
-
-    # 1. Check the text against the first line.
+        content = path.read_bytes()
     try:
-        head = read_record(_HEAD, head_line)
-        if head.split != split or head.sha256 != hashlib.sha256(text).hexdigest():
-            raise RecordError("its hash differs")
-        rows = [read_record(_ROW, line) for line in text.split(b"\n")[:-1]]
-        if len(rows) != sum(set_head.sentences for set_head in head.sets):
-            raise RecordError(f"it has {len(rows):,} sentences")
-    except RecordError as error:
-        raise RunError(f"the {split} text of the run is unusable: {error.about(path, advice)}") from error
-
-    # 2. Give each set its sentences.
-    sets = []
-    start = 0
-    for set_head in head.sets:
-        set_rows = rows[start : start + set_head.sentences]
-        start += set_head.sentences
-        held_out = HeldOutSet(
-            name=set_head.name,
-            sources=tuple(row.source for row in set_rows),
-            references=tuple(row.references for row in set_rows),
-            origins=tuple(row.origin for row in set_rows),
-            left_out=set_head.left_out,
-        )
-        sets.append(held_out)
-    return sets
+        head, *rows = [from_json(line) for line in content.splitlines()]
+        sets = []
+        for set_head in head["sets"]:
+            set_rows = [row for row in rows if row["set"] == set_head["name"]]
+            if len(set_rows) != set_head["sentences"]:
+                raise ValueError(f"it has {len(set_rows):,} sentences of {set_head['name']}")
+            held_out = {
+                "name": set_head["name"],
+                "sources": [row["source"] for row in set_rows],
+                "references": [row["references"] for row in set_rows],
+                "origins": [row["origin"] for row in set_rows],
+                "left_out": set_head.get("left_out", ()),  # an earlier version did not write it
+            }
+            sets.append(held_out)
+        return read_record(_HELD_OUT_SETS, json.dumps(sets))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RunError(f"the {split} text of the run is unusable: {path} is damaged ({error}); {advice}") from error
 
 
 def evenly_spread(total: int, count: int) -> list[int]:

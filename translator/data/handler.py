@@ -12,7 +12,6 @@ import numpy as np
 from translator.config import Config
 from translator.core.batch import Batch, Ids
 from translator.core.packing import plan_rows
-from translator.corpus.file_hashes import FileHashes
 from translator.corpus.held_out import HeldOutSet, HeldOutSplit, held_out_of_run
 from translator.corpus.normalizer.normalizer_file import normalizer_for
 from translator.corpus.prepare import prepare_corpus
@@ -66,16 +65,11 @@ def measure_lengths(split: str, store: PairStore, limit: int) -> Iterator[Length
 class DataHandler:
     """Corpus, subword models, token stores and batches of a recipe."""
 
-    def __init__(self, config: Config, verified: FileHashes | None = None) -> None:
+    def __init__(self, config: Config) -> None:
         """Prepare what is missing, without downloads, and reuse the rest.
 
         Over-long pairs are excluded, never cut; `report` and a warning give their number. Over-long validation pairs
         are excluded only from the validation loss.
-
-        Args:
-            config: the recipe.
-            verified: `corpus.file_hashes` of another process, which has just prepared the same data on this machine;
-                then the files are not hashed once more.
 
         Raises TranslatorError: an error in corpus, subword settings or disk, or no training pair is short enough.
         """
@@ -85,7 +79,7 @@ class DataHandler:
 
         # 1. Clean text.
         self.normalizer = normalizer_for(config)  # its rules made the training text; any other text needs them too
-        corpus = prepare_corpus(config.corpus, config.evaluation.test_sources, self.normalizer.rules, verified)
+        corpus = prepare_corpus(config.corpus, config.evaluation.test_sources, self.normalizer.rules)
         self.corpus = replace(corpus, languages=config.corpus.languages)
 
         # 2. Subword models, and the text as their ids.

@@ -3,16 +3,18 @@
 import itertools
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from pydantic import TypeAdapter
 
 import translator
 from translator.config import Config
 from translator.core import UNK
-from translator.corpus.preparation_counts import MEANINGS, CorpusReport, SourceReport, format_report
+from translator.corpus.preparation_counts import MEANINGS, CorpusReport, format_report
 from translator.corpus.prepared_corpus import PreparedCorpus
-from translator.corpus.selecting.split import SPLITS, Split
+from translator.corpus.selecting.split import Split
 from translator.data.handler import DataHandler, LengthReport
 from translator.data.mixture import MixtureRow
 from translator.run.files import write_json, write_text
@@ -53,7 +55,8 @@ class PreparationReport:
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON values."""
-        return asdict(self)
+        values: dict[str, Any] = TypeAdapter(PreparationReport).dump_python(self, mode="json")
+        return values
 
     def tables(self) -> str:
         """Return the report as text tables; the mixture only if it draws some pairs more often than others."""
@@ -64,17 +67,14 @@ class PreparationReport:
 
     def page(self) -> str:
         """Return one self-contained HTML page; text of the corpus is escaped."""
-        titled_sources = list(zip(self.corpus.source_titles(), self.corpus.sources, strict=True))
         return render_page(
             "preparation.html.j2",
             title="Preparation report",
             sections=[(section, section.capitalize()) for section in _SECTIONS],
             version=translator.__version__,
             report=self,
-            named=titled_sources,
+            columns=self.corpus.columns(),
             meanings=MEANINGS,
-            rows=[_source_row(title, [source]) for title, source in titled_sources],
-            total=_source_row("total", self.corpus.sources),
         )
 
     def write(self, folder: Path) -> Path:
@@ -83,15 +83,6 @@ class PreparationReport:
         write_json(folder / "report.json", self.to_json())
         write_text(page, self.page())
         return page
-
-
-def _source_row(title: str, sources: Sequence[SourceReport]) -> dict[str, Any]:
-    """Return a row of the page's first table: the pairs of `sources` that were read, and those of each split."""
-    row: dict[str, Any] = {"title": title, "read": sum(source.read for source in sources)}
-    for split in SPLITS:
-        row[split] = sum(source.kept[split] for source in sources)
-    row["out"] = sum(row[split] for split in SPLITS)
-    return row
 
 
 def preparation_report(config: Config, data: DataHandler) -> PreparationReport:

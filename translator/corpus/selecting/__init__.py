@@ -1,1 +1,5 @@
-"""Which pairs are trained on: filters, duplicates, leaks into held-out text, splits."""
+"""Which pairs are trained on.
+
+Read: cleaning, with filters (scripts, number_agreement) and folding; then selection, with duplicates, near_duplicates,
+split and leaks.
+"""

@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import Final, NamedTuple
 
 from translator.config import FilterConfig
-from translator.corpus.selecting.markup import markup_share
 from translator.corpus.selecting.number_agreement import DIGIT, number_agreement
-from translator.corpus.selecting.repetition import RUN, repeated_share
 from translator.corpus.selecting.scripts import (
     ARABIC_SCRIPT_WORD,
     LETTERS,
@@ -132,7 +130,7 @@ def _copied_share(words: Sequence[str], shared_words: set[str]) -> float:
     return len(copied_words) / len(words)
 
 
-# --- numbers and markup ---
+# --- numbers ---
 
 
 def _has_other_numbers(sides: Sides, share: float) -> bool:
@@ -142,12 +140,36 @@ def _has_other_numbers(sides: Sides, share: float) -> bool:
     return number_agreement(source, target) < share
 
 
+# --- markup ---
+
+_MARKUP_SIGNS: Final = re.compile(r"[<>@{}\\|=&/]")
+_TAGS: Final = re.compile(r"<[!/]?[A-Za-z][^<>]*+>|<!--|-->|&(?:#x?[0-9A-Fa-f]{1,8}|[A-Za-z][A-Za-z0-9]{1,31});")
+_MARKUP_WORD: Final = re.compile(
+    r"[a-z]://|www\.|[^@]@[^@.]++\.[A-Za-z]"  # addresses
+    r"|[{}\\|]|[=!<>]=|=\"|[-=]>|\w\([^()]*+\);|\[\[\w+:"  # LaTeX, code, files of a wiki
+)
+
+
 def _is_markup(sides: Sides, limit: float) -> bool:
-    return max(map(markup_share, sides.texts)) > limit
+    return max(map(_markup_share, sides.texts)) > limit
+
+
+def _markup_share(text: str) -> float:
+    """Return the share of characters, without spaces, in addresses, tags, entities and code; 0 for no text."""
+    # A fast test first: all markup has one of these.
+    if not (_MARKUP_SIGNS.search(text) or "www." in text or ");" in text or "[[" in text):
+        return 0.0
+    characters = len("".join(text.split()))
+    if characters == 0:
+        return 0.0
+    text_words = [word for word in _TAGS.sub(" ", text).split() if not _MARKUP_WORD.search(word)]
+    return 1.0 - len("".join(text_words)) / characters
 
 
 # --- repetition ---
 
+_RUN: Final = 8  # words in a row that must occur twice
+_NEARLY: Final = 0.9  # a repeat follows its original directly, unlike refrains and parallels
 _REPETITION_FROM: Final = 10  # words of a side; in shorter ones, like "ha ha ha ha", repetition is emphasis
 
 
@@ -169,15 +191,42 @@ def _share_beyond(limit: float, words: Sequence[str], vocabulary: set[str]) -> f
     count = len(words)
     if count < _REPETITION_FROM or count - len(vocabulary) <= limit * count:
         return 0.0
-    if _repeated_couples(words) < limit * count * (RUN - 1) / RUN:
+    if _repeated_couples(words) < limit * count * (_RUN - 1) / _RUN:
         return 0.0
-    share = repeated_share(words)
+    share = _repeated_share(words)
     return share if share > limit else 0.0
 
 
 def _repeated_couples(words: Sequence[str]) -> int:
     """Return how many pairs of neighbouring words occurred before."""
     return max(0, len(words) - 1) - len(set(itertools.pairwise(words)))
+
+
+def _repeated_share(words: Sequence[str]) -> float:
+    """Return the share of words that repeat the words just before them, at least 8 in a row; 0 for no words."""
+    if not words:
+        return 0.0
+    last_place: dict[tuple[str, ...], int] = {}  # of each run of words
+    repeated_words = 0
+    counted_until = 0  # words before this place are counted
+    length = 0  # words of the present repeat
+    distance = 0  # from it to its original
+    runs = zip(*(words[start:] for start in range(_RUN)), strict=False)
+    for start, run in enumerate(itertools.chain(runs, [()])):  # the empty run ends the last repeat
+        earlier = last_place.get(run)
+        if earlier is not None and length and start - earlier == distance:
+            length += 1
+        else:
+            # The present repeat ends. It counts if it follows its original directly.
+            if length and length >= _NEARLY * distance:
+                end = start + _RUN - 1
+                repeated_words += min(length, end - counted_until)
+                counted_until = end
+            # Another one begins here if this run occurred before.
+            length = _RUN if earlier is not None else 0
+            distance = start - earlier if earlier is not None else 0
+        last_place[run] = start
+    return repeated_words / len(words)
 
 
 # --- the rules ---
@@ -215,7 +264,8 @@ PAIR_RULES: Final = (
     PairRule("repetition", 0.5, _is_repetition, "One side repeats the same words over and over."),
 )
 """The rules in their order."""
-FILTER_MEANINGS: Final[Mapping[str, str]] = {
+FILTER_MEANINGS: Final[Mapping[str, str]] = {rule.name: rule.meaning for rule in PAIR_RULES}
+READING_MEANINGS: Final[Mapping[str, str]] = {
     "invalid_utf8": "The line has bytes that are not UTF-8.",
     "line_too_long": "The line is longer than 1 MiB.",
     "bad_row": "The row has other columns than the table or lacks a text, or the unit of the TMX is not XML.",
@@ -224,9 +274,8 @@ FILTER_MEANINGS: Final[Mapping[str, str]] = {
     "untranslated_message": "The message has no translation.",
     "obsolete_message": "The program has the message no more.",
     "low_score": "The score is below `min_score` of the source.",
-    **{rule.name: rule.meaning for rule in PAIR_RULES},
 }
-"""Rules that drop a line or a pair before it is compared with others, in order: reading, then `PAIR_RULES`."""
+"""The rules that drop a line while it is read, before `PAIR_RULES`."""
 
 
 class PairFilter:

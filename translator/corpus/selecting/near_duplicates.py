@@ -7,27 +7,25 @@ signature has `BANDS` keys. Two texts share a key with probability 1 - (1 - s **
 at 0.8, 0.035 at 0.5 (Leskovec, Rajaraman and Ullman, "Mining of Massive Datasets", §3.4).
 """
 
-import contextlib
 import functools
 import itertools
 import os
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from translator.corpus.selecting.duplicates import Hashes, Numbers, mix
-from translator.run.files import storage_errors
 
 NGRAM: Final = 5  # characters (code points)
 MINIMUM_NGRAMS: Final = 60  # shorter texts get no signature, since one changed word can make a new sentence
 ROWS: Final = 8  # orders in the key of a band
 BANDS: Final = 9  # keys of a signature
 _BASE: Final = np.uint64(0x9FB21C651E98DF25)  # an n-gram is a number in this base, modulo 2 ** 64
-_BLOCK: Final = 1 << 15  # characters per block, so that a block fits into the cache of a core
+_BLOCK: Final = 200  # texts per block, so that the n-grams of a block fit into the cache of a core
 # Multiplication by an odd number modulo 2 ** 32 permutes the hashes: one number for each row and band.
 _ORDERS: Final = (mix(np.arange(BANDS * ROWS, dtype=np.uint64), 1) >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
 _COMPARISONS: Final = 1 << 14  # that are listed at a time
@@ -45,8 +43,11 @@ def signatures(texts: Sequence[str]) -> Hashes:
         return keys
 
     # 1. The first n-gram of each text in each order.
-    blocks = _blocks([texts[number] for number in long_texts])
-    minima = np.concatenate([_minima(block) for block in blocks], axis=1)  # (BANDS * ROWS, long texts)
+    minima_of_blocks = []
+    for start in range(0, len(long_texts), _BLOCK):
+        block = long_texts[start : start + _BLOCK]
+        minima_of_blocks.append(_minima([texts[number] for number in block]))
+    minima = np.concatenate(minima_of_blocks, axis=1)  # (BANDS * ROWS, long texts)
 
     # 2. The key of a band: its ROWS first n-grams as one number.
     band_keys = np.zeros((BANDS, len(long_texts)), dtype=np.uint64)
@@ -54,17 +55,6 @@ def signatures(texts: Sequence[str]) -> Hashes:
         band_keys = band_keys * _BASE + minima[row::ROWS]
     keys[long_texts] = np.maximum(mix(band_keys, 0), np.uint64(1)).T  # 0 means: no signature
     return keys
-
-
-def _blocks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield runs of `texts` of at most `_BLOCK` characters; a longer text forms a run alone."""
-    start = size = 0
-    for number, text in enumerate(texts):
-        if size and size + len(text) > _BLOCK:
-            yield texts[start:number]
-            start, size = number, 0
-        size += len(text)
-    yield texts[start:]
 
 
 def _minima(texts: Sequence[str]) -> NDArray[np.uint32]:
@@ -112,88 +102,74 @@ def find_near_duplicates(
         threshold: smallest Jaccard similarity of near-duplicates.
         text_of: returns the text of a pair, as it was given to `signatures`.
     """
-    survivors = np.full(len(bands), -1, dtype=np.int64)
+    # 1. The comparisons of all bands. Each pair of places is one integer, so that `np.unique` sorts them and removes
+    # repetitions.
+    count = len(candidates)
+    comparisons = np.empty(0, dtype=np.int64)
+    for band in range(BANDS):
+        later_places, earlier_places = _places_with_equal_keys(bands[candidates, band])
+        comparisons = np.unique(np.concatenate([comparisons, later_places * count + earlier_places]))
 
+    # 2. Compare the texts in the order of `candidates`, a few at a time, since lists need more memory than arrays.
     @functools.lru_cache(_CACHED_TEXTS)
     def ngrams(number: int) -> set[str]:
         text = text_of(number)
         return {text[start : start + NGRAM] for start in range(len(text) - NGRAM + 1)}
 
-    for later, earlier in _comparisons(bands, candidates):
-        if survivors[later] >= 0:
-            continue
-        survivor = earlier if survivors[earlier] < 0 else int(survivors[earlier])
-        if jaccard_similarity(ngrams(later), ngrams(survivor)) >= threshold:
-            survivors[later] = survivor
+    survivors = np.full(len(bands), -1, dtype=np.int64)
+    for start in range(0, len(comparisons), _COMPARISONS):
+        later_places, earlier_places = np.divmod(comparisons[start : start + _COMPARISONS], count)
+        numbers = candidates[np.stack([later_places, earlier_places], axis=1)]
+        for later, earlier in numbers.tolist():
+            if survivors[later] >= 0:
+                continue
+            survivor = earlier if survivors[earlier] < 0 else int(survivors[earlier])
+            if _jaccard_similarity(ngrams(later), ngrams(survivor)) >= threshold:
+                survivors[later] = survivor
     return survivors
 
 
-def jaccard_similarity(first: set[str], second: set[str]) -> float:
+def _jaccard_similarity(first: set[str], second: set[str]) -> float:
     """Return the share of the members of either set that both have; one of the sets has members."""
     shared = len(first & second)
     return shared / (len(first) + len(second) - shared)
 
 
-def _comparisons(bands: Hashes, candidates: Numbers) -> Iterator[tuple[int, int]]:
-    """Yield the numbers of the later and the earlier pair of each comparison, in the order of `candidates`.
+def _places_with_equal_keys(keys: Hashes) -> tuple[Numbers, Numbers]:
+    """Return which places in `keys` (N,) are to be compared with which earlier ones of the same key: (M,) each.
 
-    In each band, a pair is compared with the first and the last earlier pair that has its key, not with all of them.
+    A place is compared with the first and the last of the earlier places that have its key, not with all of them. The
+    key 0 means none.
     """
-    # 1. The comparisons of all bands. Each pair of places is one integer, so that `np.unique` removes repetitions.
-    count = len(candidates)
-    comparisons = np.empty(0, dtype=np.int64)
-    for band in range(BANDS):
-        places = _places_with_equal_keys(bands[candidates, band])
-        with_first = places.later * count + places.first
-        with_last = places.later * count + places.last
-        comparisons = np.unique(np.concatenate([comparisons, with_first, with_last]))
-
-    # 2. Their numbers, a few at a time, since lists need more memory than arrays.
-    for start in range(0, len(comparisons), _COMPARISONS):
-        later, earlier = np.divmod(comparisons[start : start + _COMPARISONS], count)
-        yield from zip(candidates[later].tolist(), candidates[earlier].tolist(), strict=True)
-
-
-class _EqualKeys(NamedTuple):
-    """The M places whose key occurred before, each with two of the earlier places; all of shape (M,)."""
-
-    later: Numbers
-    first: Numbers  # the first earlier place with the same key
-    last: Numbers  # the last one
-
-
-def _places_with_equal_keys(keys: Hashes) -> _EqualKeys:
-    """Return the places in `keys` (N,) whose nonzero key occurred before."""
+    # The places in the order of their keys; equal keys keep their order.
     order = np.flatnonzero(keys)
-    order = order[np.argsort(keys[order], kind="stable")]  # equal keys keep their order
+    order = order[np.argsort(keys[order], kind="stable")]
     ordered = keys[order]
     repeated = np.flatnonzero(ordered[1:] == ordered[:-1]) + 1
-    # Equal keys are neighbours, so their places in `repeated` are in a row: the first of each row begins a group.
-    begins_group = np.ones(len(repeated), dtype=np.bool_)
-    begins_group[1:] = np.diff(repeated) > 1
-    group_of_each = np.cumsum(begins_group) - 1
-    first = repeated[begins_group][group_of_each] - 1
-    return _EqualKeys(later=order[repeated], first=order[first], last=order[repeated - 1])
+    # Equal keys are neighbours, so a key begins where it is not repeated.
+    begins = np.arange(len(order))
+    begins[repeated] = 0
+    begins = np.maximum.accumulate(begins)
+    first = order[begins[repeated]]
+    last = order[repeated - 1]
+    return np.tile(order[repeated], 2), np.concatenate([first, last])
 
 
 class NearDuplicateIndex:
     """Folded pairs, numbered from 0 as added, and their signatures, in two files; 8 bytes of memory per pair."""
 
     def __init__(self, folder: Path) -> None:
-        """Open the two files in an empty folder; raises `StorageError` if it is not writable."""
-        self._folder = folder
+        """Open the two files in an empty folder."""
         self._ends = array("q", [0])
-        self._files = contextlib.ExitStack()
-        with storage_errors(folder):
-            self._texts = self._files.enter_context((folder / "texts").open("w+b"))
-            self._bands = self._files.enter_context((folder / "bands").open("w+b"))
+        self._texts = (folder / "texts").open("w+b")
+        self._bands = (folder / "bands").open("w+b")
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with storage_errors(self._folder):  # on a full disk, closing fails too
-            self._files.close()
+        with self._texts, self._bands:  # closes both, also if one fails on a full disk
+            pass
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -201,26 +177,22 @@ class NearDuplicateIndex:
     def add(self, texts: Sequence[str], bands: Hashes) -> None:
         """Append N texts with their `signatures` (N, BANDS); a few thousand per call are fastest."""
         encoded = [text.encode() for text in texts]
-        with storage_errors(self._folder):
-            for file, content in ((self._texts, b"".join(encoded)), (self._bands, bands.tobytes())):
-                file.seek(0, os.SEEK_END)  # reading has moved it
-                file.write(content)
+        for file, content in ((self._texts, b"".join(encoded)), (self._bands, bands.tobytes())):
+            file.seek(0, os.SEEK_END)  # reading has moved it
+            file.write(content)
         for text in encoded:
             self._ends.append(self._ends[-1] + len(text))
 
     def text(self, number: int) -> str:
         """Return the text with this number."""
         start, end = self._ends[number], self._ends[number + 1]
-        with storage_errors(self._folder, "read"):
-            self._texts.seek(start)
-            return self._texts.read(end - start).decode()
+        self._texts.seek(start)
+        return self._texts.read(end - start).decode()
 
     def find(self, candidates: Numbers, threshold: float) -> Numbers:
         """Return `find_near_duplicates` of the texts with the numbers `candidates`: shape (number of texts,)."""
         if not len(self):
             return np.empty(0, dtype=np.int64)
-        with storage_errors(self._folder):
-            self._texts.flush()
-            self._bands.flush()
+        self._bands.flush()
         bands = np.memmap(self._bands, dtype=np.uint64, mode="r", shape=(len(self), BANDS))
         return find_near_duplicates(bands, candidates, threshold, self.text)
