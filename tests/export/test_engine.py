@@ -132,6 +132,7 @@ def test_an_int8_export_says_that_it_has_other_weights(run: RunFolder, int8_tran
 def test_an_int8_export_computes_in_int8(run: RunFolder, int8_translator: Translator) -> None:
     (rounded,) = int8_translator.score([TEXTS[0]], [TRANSLATION])
     (exact,) = Translator.load(run.path, overrides=[FLOAT32]).score([TEXTS[0]], [TRANSLATION])
+    assert (rounded.precision, exact.precision) == ("int8", "float32")
     assert rounded.score == pytest.approx(exact.score, rel=0.05)
     assert rounded.score != pytest.approx(exact.score, rel=1e-6)
 
@@ -237,6 +238,47 @@ def test_a_missing_ctranslate2_falls_back_to_torch(
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert_falls_back(caplog, "ctranslate2, which is faster, is not installed", run.path)
+
+
+# --- search.precision: auto ---
+
+
+def supporting(monkeypatch: pytest.MonkeyPatch, machine: str, types: set[str]) -> None:
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    monkeypatch.setattr("ctranslate2.get_supported_compute_types", lambda device: types)
+
+
+@pytest.mark.parametrize(
+    ("machine", "types", "precision"),
+    [
+        ("x86_64", {"float32", "int8"}, "int8"),
+        ("AMD64", {"float32", "int8"}, "int8"),
+        ("x86_64", {"float32"}, "float32"),
+        ("aarch64", {"float32", "int8"}, "float32"),  # not measured
+    ],
+)
+def test_auto_is_int8_where_it_gains(
+    machine: str,
+    types: set[str],
+    precision: str,
+    run: RunFolder,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    supporting(monkeypatch, machine, types)
+    with caplog.at_level(logging.INFO, logger="translator"):
+        translator = Translator.load(run.path)
+    assert translator.search.precision == precision
+    assert caplog.messages == [f"translating in {precision} (search.precision: auto)"]
+    ((translation,),) = translator.translations([TEXTS[0]])
+    assert translation.to_json()["precision"] == precision
+    # A continued file must not mix precisions.
+    assert ("int8" in translator.searcher.arithmetic) == (precision == "int8")
+
+
+def test_auto_is_float32_on_torch(run: RunFolder) -> None:
+    translator = Translator.load(run.path, engine="torch")
+    assert translator.search.precision == "float32"
 
 
 def test_an_export_made_meanwhile_is_taken(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:

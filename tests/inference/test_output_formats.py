@@ -51,7 +51,7 @@ def test_text_and_tsv_show_requested_columns(
     assert form.render(7, "a door", translations) == expected
 
 
-SCORES = {"score": -1.0, "normalized_score": -0.5, "tokens": 3, "pieces": 1, "finished": True}
+SCORES = {"score": -1.0, "normalized_score": -0.5, "tokens": 3, "pieces": 1, "finished": True, "precision": "float32"}
 LOOKS = {
     "alignment": {"source": ["a", "door"], "target": ["در", "باز"], "pairs": [[1, 0], [1, 1]]},
     "attention": [{"source": ["▁a", "</s>"], "target": ["▁در"], "weights": [[0.25, 0.75]]}],

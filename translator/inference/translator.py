@@ -154,9 +154,10 @@ class Translator(LoadedModel):
         results: list[list[Translation]] = []
         for text_parts, between in zip(parts, segmented.between, strict=True):
             if text_parts:
-                results.append(join_segments(text_parts, between, count, ranked=ranked))
+                joined = join_segments(text_parts, between, count, ranked=ranked)
             else:
-                results.append([_untranslated(between[0], attention=attention)])
+                joined = [_untranslated(between[0], attention=attention)]
+            results.append([replace(translation, precision=self.search.precision) for translation in joined])
         return results
 
     def _written(
@@ -229,6 +230,7 @@ class Translator(LoadedModel):
                 tokens=length,
                 pieces=1,
                 finished=number in scored and length <= limits[number],
+                precision=self.search.precision,
             )
             translations.append(translation)
         return translations

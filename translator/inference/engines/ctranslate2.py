@@ -86,7 +86,7 @@ class Ctranslate2Searcher(Searcher):
                 f"the model in {folder} does not fit into the free memory ({error}); close other programs, raise the "
                 "limit of this process (ulimit -v), or lower search.processes"
             ) from error
-        self.arithmetic = device
+        self.arithmetic = device if compute_type == "float32" else f"{device} in {compute_type}"
         self.max_positions = max_positions
         self._source_pieces = spellings(subword.source)
         self._target_pieces = spellings(subword.target)

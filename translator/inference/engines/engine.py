@@ -15,7 +15,7 @@ from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.normalizer.normalizer_file import normalizer_of_run
 from translator.errors import ConfigError, InputError, RunError, StorageError
 from translator.inference.engines.ctranslate2 import Ctranslate2Searcher
-from translator.inference.engines.ctranslate2_library import choose_ctranslate2_device
+from translator.inference.engines.ctranslate2_library import choose_ctranslate2_device, fastest_precision
 from translator.inference.engines.exported import ExportIndex, exported_beside, is_export, read_index
 from translator.inference.engines.run_subword import check_ensemble, load_subword
 from translator.inference.engines.searcher import Searcher
@@ -130,6 +130,8 @@ def _with_torch(
     from translator.inference.engines.torch_searcher import load_searcher
 
     search = configs[0].search
+    if search.precision == "auto":  # torch computes in int8 nowhere
+        search = search.model_copy(update={"precision": "float32"})
     searcher = load_searcher(checkpoints, search, device)
     # The models of an ensemble average their probabilities, so an id must mean the same piece in all of them.
     subwords = []
@@ -170,6 +172,9 @@ def _with_ctranslate2(
     # 2. Load it.
     subword = load_subword(run, index.state)
     search = config.search
+    if search.precision == "auto":
+        search = search.model_copy(update={"precision": fastest_precision(device)})
+        LOGGER.info("translating in %s (search.precision: auto)", search.precision)
     searcher = Ctranslate2Searcher(
         folder,
         subword,

@@ -296,7 +296,7 @@ def load_searcher(checkpoints: Sequence[PinnedCheckpoint], search: SearchConfig,
 
 def search_precision(precision: str, device: torch.device) -> Literal["float32", "bf16"]:
     """Return `search.precision`; raise ConfigError if torch does not support it on `device`."""
-    if precision == "float32":
+    if precision in ("auto", "float32"):
         return "float32"
     if precision == "bf16" and device.type != "cpu" and has_bf16(device):
         return "bf16"
