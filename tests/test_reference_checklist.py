@@ -15,7 +15,7 @@ from translator.core.loss import label_smoothed_loss, log_probabilities
 from translator.core.masks import Masks, one_sentence_a_row
 from translator.core.transformer import Transformer
 from translator.data import collate_rows
-from translator.inference.attention_weights import weights_of_layers
+from translator.inference.engines.torch_searcher import weights_of_layers
 
 
 def masks_of(model: Transformer, source: Tensor, target_input: Tensor) -> Masks:

@@ -29,7 +29,7 @@ from translator.core.transformer import (
     init_weights,
 )
 from translator.data import DataHandler, DataPosition
-from translator.inference.attention_weights import recording
+from translator.inference.engines.torch_searcher import recording
 
 
 def stack_of(settings: NetworkSettings) -> DecoderStack:

@@ -54,7 +54,7 @@ def test_set_option_takes_several_settings_but_not_the_text_after_them() -> None
 
 
 def test_translate_stops_on_a_signal_while_its_input_is_open(random_run: Path) -> None:
-    command = [*COMMAND, "translate", "--run", str(random_run)]
+    command = [*COMMAND, "translate", "--run", str(random_run), "--precision", "float32"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=ENVIRONMENT) as process:
         assert process.stdin is not None
@@ -70,7 +70,8 @@ def test_translate_stops_on_a_signal_while_its_input_is_open(random_run: Path) -
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize(
-    ("verb", "unbuffered"), [("--help", ""), ("--help", "1"), ("--version", "1"), ("translate --run {}", "")]
+    ("verb", "unbuffered"),
+    [("--help", ""), ("--help", "1"), ("--version", "1"), ("translate --run {} --precision float32", "")],
 )
 def test_output_to_a_full_disk_gives_one_error_message(verb: str, unbuffered: str, random_run: Path) -> None:
     command = [*COMMAND, *verb.format(random_run).split()]
@@ -107,7 +108,7 @@ def test_a_control_character_in_a_path_is_refused(arguments: str, capsys: pytest
 @pytest.mark.parametrize(
     "pipeline",
     [
-        "yes abc | head -3000 | {translator} translate --run {run} | head -1",
+        "yes abc | head -3000 | {translator} translate --run {run} --precision float32 | head -1",
         "true | true | {translator} recipe 2>&-",  # some service managers start programs with a closed stream
         "true | true | {translator} recipe >&-",
     ],

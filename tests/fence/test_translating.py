@@ -17,6 +17,7 @@ from tests.support.damaged_weights import replace_weights
 from translator import Translator
 
 ENGINES = ("ctranslate2", "torch")
+FLOAT32 = "search.precision=float32"
 PAIRS = [
     statement("book", "old"),
     question("tree", "new"),
@@ -50,8 +51,8 @@ def translated(run: Path, *arguments: str | Path, stdin: str = "") -> Finished:
 
 @pytest.fixture(scope="module")
 def engines(small_run: Path) -> dict[str, Translator]:
-    """The small model in both engines."""
-    return {engine: Translator.load(small_run, engine=engine) for engine in ENGINES}
+    """The small model in both engines, in the one precision that they share on a CPU."""
+    return {engine: Translator.load(small_run, engine=engine, overrides=[FLOAT32]) for engine in ENGINES}
 
 
 # --- texts in, lines out ---
@@ -256,7 +257,8 @@ def test_every_key_of_search_has_its_test_here(small_run: Path) -> None:
 
 def found(run: Path, engine: str, *settings: str) -> list[tuple[str, float]]:
     """Return the best translation of each text, with its score."""
-    model = Translator.load(run, engine=engine, overrides=[f"search.{setting}" for setting in settings])
+    overrides = [FLOAT32, *(f"search.{setting}" for setting in settings)]
+    model = Translator.load(run, engine=engine, overrides=overrides)
     return [(ranked[0].text, ranked[0].normalized_score) for ranked in model.translations(SOURCES + UNUSUAL)]
 
 

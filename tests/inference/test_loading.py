@@ -41,18 +41,6 @@ def test_load_takes_the_checkpoint_of_a_name(name: str, step: int, two_checkpoin
     assert translator.checkpoint_name == f"step-{step:06d}"
 
 
-def test_each_checkpoint_has_its_own_weights(two_checkpoints: RunFolder) -> None:
-    newer = Translator.load(two_checkpoints.path, checkpoint="9")
-    older = Translator.load(two_checkpoints.path, checkpoint="5")
-    assert newer.translate_lines(TEXTS) != older.translate_lines(TEXTS)
-
-
-def test_load_takes_settings_of_the_search(random_run: Path) -> None:
-    translator = Translator.load(str(random_run), overrides=["search.max_length_ratio=0.01"])
-    for line in translator.translate_lines(TEXTS):
-        assert len(line) <= 11
-
-
 def test_load_falls_back_to_the_cpu_unless_a_device_is_requested(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     run = untrained_run(tiny("run.device=cuda"))
@@ -111,17 +99,6 @@ def test_an_ensemble_has_an_identity_of_its_own(members: list[Path]) -> None:
     assert len({first.identity, second.identity, ensemble.identity}) == 3
 
 
-def test_an_ensemble_computes_with_the_arithmetic_of_its_members(members: list[Path]) -> None:
-    assert torch_translator(members[0]).searcher.arithmetic == "cpu"
-    assert torch_translator(*members).searcher.arithmetic == "cpu"
-
-
-def test_an_ensemble_of_one_model_twice_translates_like_that_model(members: list[Path]) -> None:
-    single = torch_translator(members[0])
-    twice = torch_translator(members[0], members[0])
-    assert twice.translate_lines(TEXTS) == single.translate_lines(TEXTS)
-
-
 def test_an_ensemble_averages_the_probabilities_of_its_models(members: list[Path]) -> None:
     targets = ["abc"] * len(TEXTS)
     first = torch_translator(members[0]).score(TEXTS, targets)
@@ -141,13 +118,13 @@ def test_runs_of_different_normalization_are_refused_as_an_ensemble(members: lis
     normalization["orthography"] = not normalization["orthography"]
     stranger.config_file.write_text(yaml.safe_dump(settings), encoding="utf-8")
 
-    with pytest.raises(RunError, match=r"they differ in normalization \(corpus\.normalization\.orthography\)"):
+    with pytest.raises(RunError, match=r"they differ in corpus\.normalization, so"):
         Translator.load([members[0], stranger.path])
 
 
 def test_runs_of_different_subword_models_are_refused_as_an_ensemble(tiny: Any, random_run: Path) -> None:
     stranger = untrained_run(tiny("subword.vocabulary_size=61", "subword.model_type=bpe"))
-    with pytest.raises(RunError, match=r"cannot be combined: they differ in subword models \(.*model\)"):
+    with pytest.raises(RunError, match="cannot be combined: they differ in subword models"):
         Translator.load([random_run, stranger.path])
 
 

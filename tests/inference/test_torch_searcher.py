@@ -50,10 +50,6 @@ def test_the_batch_on_a_gpu_fills_a_sixth_of_its_memory(monkeypatch: pytest.Monk
     assert searcher.batch_rows == 4096
 
 
-def test_a_small_gpu_has_at_least_the_batch_of_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert searcher_on_gpu(1_000_000, monkeypatch).batch_positions == 16_384
-
-
 @pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory."), RuntimeError(NO_CUBLAS_MEMORY)])
 def test_a_batch_without_enough_memory_is_searched_in_halves(
     error: RuntimeError, monkeypatch: pytest.MonkeyPatch
@@ -93,23 +89,6 @@ def test_pairs_without_enough_memory_are_scored_in_halves(monkeypatch: pytest.Mo
         assert hypothesis.score == pytest.approx(expected_hypothesis.score, rel=1e-5)
 
 
-def test_attention_without_enough_memory_is_computed_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = small_model()
-    searcher = TorchSearcher([model], CPU)
-    labels = [[7, 8], [9], [10], [5, 6], [4]]
-    expected_maps = searcher.cross_attention(ROWS, labels)
-    states_of_pairs = model.states_of_pairs
-
-    def short_of_memory(source: Tensor, target: Tensor) -> Any:
-        if len(source) > 2:
-            raise torch.OutOfMemoryError
-        return states_of_pairs(source, target)
-
-    monkeypatch.setattr(model, "states_of_pairs", short_of_memory)
-    for weights, expected_weights in zip(searcher.cross_attention(ROWS, labels), expected_maps, strict=True):
-        assert weights == pytest.approx(expected_weights, abs=1e-6)
-
-
 def test_a_single_sentence_without_enough_memory_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_memory(*args: Any, **options: Any) -> Any:
         raise torch.OutOfMemoryError
@@ -117,16 +96,6 @@ def test_a_single_sentence_without_enough_memory_is_an_error(monkeypatch: pytest
     monkeypatch.setattr(torch_searcher, "beam_search", no_memory)
     with pytest.raises(RunError, match=r"memory ran out with a sentence of 1 tokens; .* \(--device cpu\)"):
         TorchSearcher([small_model()], CPU).find(SearchRequest([[5]], SearchConfig()))
-
-
-def test_a_source_that_does_not_fit_into_the_memory_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Source:
-        def to(self, device: torch.device) -> Tensor:
-            raise torch.OutOfMemoryError
-
-    monkeypatch.setattr(torch_searcher, "collate_source", lambda rows: Source())
-    with pytest.raises(RunError, match="memory ran out with a sentence of 2 tokens"):
-        TorchSearcher([small_model()], CPU).find(SearchRequest([[5, 6], [7, 8]], SearchConfig()))
 
 
 def test_other_errors_of_a_search_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

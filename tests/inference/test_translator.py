@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.echo_model import GREEDY, Words, echo
 from translator import Translator
 from translator.config import SearchConfig
-from translator.errors import ConfigError, InputError
+from translator.errors import InputError
 from translator.inference.translation import Translation
 from translator.subword.placeholders import PLACEHOLDERS
 
@@ -47,14 +47,6 @@ SEARCHES = pytest.mark.parametrize("search", [GREEDY, SearchConfig(method="beam"
 def test_translations_keep_input_order(search: SearchConfig) -> None:
     translator, _ = echo(search=search)
     assert translator.translate_lines(MIXED_LENGTHS) == MIXED_LENGTHS
-
-
-@SEARCHES
-def test_the_longest_texts_are_searched_first(search: SearchConfig) -> None:
-    translator, model = echo(search=search)
-    translator.translate_lines(MIXED_LENGTHS)
-    widths = [width for _, width in model.shapes]
-    assert widths == sorted(widths, reverse=True), "so that memory does not run out at the end"
 
 
 @SEARCHES
@@ -301,32 +293,6 @@ def beam_translator(random_run: Path) -> Translator:
     return Translator.load(random_run, search=SearchConfig(method="beam", beam_size=4))
 
 
-def test_the_first_of_several_translations_equals_the_single_one(beam_translator: Translator) -> None:
-    texts = ["abc", "hgf dd"]
-    translations_of_lines = beam_translator.translations(texts, count=3)
-    assert best_texts(translations_of_lines) == beam_translator.translate_lines(texts)
-
-
-def test_several_translations_are_ranked_by_normalized_score(beam_translator: Translator) -> None:
-    for translations in beam_translator.translations(["abc", "hgf dd"], count=3):
-        scores = [translation.normalized_score for translation in translations]
-        assert len(scores) == 3
-        assert scores == sorted(scores, reverse=True)
-
-
-def test_an_empty_text_has_a_single_empty_translation(beam_translator: Translator) -> None:
-    ((translation,),) = beam_translator.translations([""], count=3)
-    assert translation.text == ""
-    assert translation.pieces == 0
-
-
-def test_translations_begin_with_their_forced_prefix(beam_translator: Translator) -> None:
-    (translations,) = beam_translator.translations(["abc"], count=2, prefixes=["cab"])
-    assert len(translations) == 2
-    for translation in translations:
-        assert translation.text.startswith("cab")
-
-
 def test_an_empty_prefix_forces_nothing(beam_translator: Translator) -> None:
     _, forced = beam_translator.translations(["abc", "hgf"], count=2, prefixes=["cab", ""])
     (expected,) = beam_translator.translations(["hgf"], count=2)
@@ -359,12 +325,6 @@ def test_words_are_aligned_across_segments() -> None:
     assert alignment.target == words
     aligned_targets = {target for _, target in alignment.pairs}
     assert aligned_targets == set(range(len(words)))
-
-
-def test_words_are_aligned_only_on_request() -> None:
-    translator, _ = echo()
-    ((translation,),) = translator.translations(["a"])
-    assert translation.alignment is None
 
 
 def test_attention_is_the_mean_over_the_heads_of_the_last_layer() -> None:
@@ -409,16 +369,6 @@ def test_invalid_texts_are_refused_with_their_index(texts: Any, message: str, me
     with pytest.raises(InputError, match=message):
         getattr(translator, method)(*arguments)
     assert model.shapes == []
-
-
-def test_several_translations_of_a_greedy_search_are_refused() -> None:
-    with pytest.raises(ConfigError, match="greedy"):
-        echo()[0].translations([""], count=2)
-
-
-def test_prefixes_that_are_no_list_are_refused() -> None:
-    with pytest.raises(InputError, match="prefixes must be a list of texts, not"):
-        echo()[0].translations(["a"], prefixes="x")
 
 
 def test_texts_may_be_any_iterable() -> None:

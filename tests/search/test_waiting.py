@@ -43,7 +43,7 @@ READS = ("aten.nonzero.default", "aten._local_scalar_dense.default", "aten.maske
 def device_behind() -> Iterator[None]:
     """Let searches take the CPU for a device that runs behind."""
     with pytest.MonkeyPatch.context() as patch:
-        for room in ("inference.torch_searcher", "search.token_sampling"):
+        for room in ("inference.engines.torch_searcher", "search.token_sampling"):
             patch.setattr(f"translator.{room}.steps_between_reads", lambda device: STEPS_BETWEEN_READS)
             patch.setattr(f"translator.{room}.top_k_on", lambda device: largest_of_groups)
         yield

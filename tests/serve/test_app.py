@@ -65,7 +65,7 @@ def test_several_translations_are_ranked(api: TestClient) -> None:
 
 def test_a_translation_has_no_attention_unless_it_is_requested(api: TestClient) -> None:
     (line,) = ask(api, text="a b").json()["lines"]
-    keys = {"text", "score", "normalized_score", "tokens", "pieces", "finished"}
+    keys = {"text", "score", "normalized_score", "tokens", "pieces", "finished", "precision"}
     assert set(line["translations"][0]) == keys
 
 

@@ -26,6 +26,7 @@ Option = tuple[str, dict[str, Any]]
 _OVERRIDE: Final = re.compile(r"[a-z_]+(\.\w+)+=")
 _KEY: Final = re.compile(r"[a-z_]+(\.[a-z_]+)+=?")
 _FLAG: Final = re.compile(r"--?[A-Za-z]\S*")
+_PRECISIONS: Final = ("auto", "float32", "bf16", "int8")
 _RUNS_FOLDER: Final = Path("runs")  # where all recipes put their runs
 
 
@@ -205,7 +206,7 @@ SEARCH: Final = (
     ),
     option("--device NAME", "cpu, mps, cuda or cuda:N (default: run.device of the run)", default="auto"),
     option("--glossary FILE", "TSV of terms and the translations that they must have", type=place),
-    option("--precision", "precision of inference (default: that of the run)", choices=("float32", "bf16", "int8")),
+    option("--precision", "precision of inference (default: that of the run)", choices=_PRECISIONS),
 )
 
 

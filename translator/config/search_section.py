@@ -47,8 +47,8 @@ class SearchConfig(Section, effect=Effect.FREE):
     """Seed of sampling; in float32, the same text and seed give the same translation in any batch."""
     batch_size: Count = 0
     """Most sentences of a batch; fewer if they are long. 0: 64; with torch on a CUDA GPU as many as fit."""
-    precision: Literal["float32", "bf16", "int8"] = "float32"
-    """Precision of inference; `bf16` needs a GPU that supports it, `int8` the `ctranslate2` engine."""
+    precision: Literal["auto", "float32", "bf16", "int8"] = "auto"
+    """`auto`: int8 where CTranslate2 translates faster with it on a CPU, else float32; `bf16` needs a GPU."""
     processes: Annotated[int, Field(ge=0, le=256)] = 0
     """Translating processes (CTranslate2: threads); 0: as many as are faster for the text (docs/search.md)."""
 

@@ -40,6 +40,7 @@ _SAMPLES: Final = 3  # sentences that the terminal shows
 _BLOCK: Final = 256  # sentences translated at a time, at least
 _LONGEST_NAME: Final = 100  # characters of the names of an ensemble's runs
 WHOLE_LINES: Final = "search.split_sentences=false"
+_EXACT: Final = "search.precision=float32"
 """The override with which test lines stay whole, as published scores have them; a later override can replace it."""
 
 
@@ -266,6 +267,9 @@ def _external_metrics(config: Config, overrides: Sequence[str], *, own_recipe: b
 
 def _load(system: System, engine: str, device: str, overrides: Sequence[str]) -> Translator:
     """Return the translator of a system; torch gets the number of threads of the run."""
+    # Scores are of full precision, unless a run or its user names another.
+    if system.runs[0].config(overrides).search.precision == "auto":
+        overrides = [*overrides, _EXACT]
     translator = Translator.load(
         [run.path for run in system.runs],
         engine=engine,

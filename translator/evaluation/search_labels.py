@@ -40,8 +40,8 @@ def search_label(config: SearchConfig, engine: str = "") -> str:
     elif config.method == "sampling":
         parts.append(f"seed-{config.seed}")
 
-    # Settings at their defaults are not named, so that labels stay short.
-    defaults = SearchConfig()
+    # Settings at their defaults are not named, so that labels stay short. The precision is the one that computed.
+    defaults = SearchConfig(precision="float32")
     for key, prefix in _PREFIXES[config.method].items():
         value = getattr(config, key)
         if value == getattr(defaults, key):

@@ -28,7 +28,7 @@ QUANTIZATIONS: Final = {
 }
 """The formats, and the supported types of weights; the first is the default."""
 FORMATS: Final = tuple(QUANTIZATIONS)
-_SEARCH_PRECISIONS: Final = {"bfloat16": "bf16", "int8": "int8"}
+_SEARCH_PRECISIONS: Final = {"float32": "auto", "bfloat16": "bf16", "int8": "int8"}
 """`search.precision` for a type of weights; any other type computes in float32."""
 
 

@@ -3,7 +3,7 @@
 T target length, S source length
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -12,6 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from translator.core import EOS, SPECIAL_TOKENS
+from translator.core.hypothesis import Hypothesis
+from translator.inference.engines.searcher import Searcher
+from translator.inference.text.segments import Segment
 from translator.subword import SubwordModel, SubwordPair
 
 WORD_MARK: Final = "▁"  # SentencePiece's mark before the first piece of a word
@@ -60,6 +63,50 @@ def join_alignments(alignments: Iterable[Alignment]) -> Alignment:
         source_words += alignment.source
         target_words += alignment.target
     return Alignment(source=tuple(source_words), target=tuple(target_words), pairs=tuple(pairs))
+
+
+def attention_of(
+    searcher: Searcher, subword: SubwordPair, segment: Segment, hypotheses: Sequence[Hypothesis]
+) -> list[tuple[AttentionMap, Alignment]]:
+    """Return the attention map and the word alignment of each hypothesis.
+
+    Args:
+        searcher: an engine that gives attention.
+        subword: spells the ids of both sides.
+        segment: the source; placeholders are shown as the text that they stand for.
+        hypotheses: translations of the segment.
+
+    Raises InputError: the engine gives no attention.
+    """
+    # 1. The weights. A finished hypothesis ends in EOS.
+    labels = []
+    for hypothesis in hypotheses:
+        ending = [EOS] if hypothesis.finished else []
+        labels.append([*hypothesis.tokens, *ending])
+    all_weights = searcher.cross_attention([segment.ids] * len(labels), labels)
+
+    # 2. The pieces and words of both sides.
+    spellings = {}
+    for placeholder in subword.source.placeholders:
+        spellings[ord(placeholder)] = segment.copied.get(placeholder, "")
+    source_pieces = _shown(subword.source.pieces_of([*segment.ids, EOS]), spellings)
+    looks = []
+    for hypothesis, label, weights in zip(hypotheses, labels, all_weights, strict=True):
+        target_pieces = _shown(subword.target.pieces_of(label), spellings)
+        aligned = align_words(subword, segment.ids, hypothesis.tokens, weights)
+        alignment = Alignment(
+            source=tuple(_shown(aligned.source, spellings)),
+            target=tuple(_shown(aligned.target, spellings)),
+            pairs=aligned.pairs,
+        )
+        attention_map = AttentionMap(source=source_pieces, target=target_pieces, weights=weights)
+        looks.append((attention_map, alignment))
+    return looks
+
+
+def _shown(pieces: Sequence[str], spellings: Mapping[int, str]) -> list[str]:
+    """Return `pieces` with the text of their placeholders."""
+    return [piece.translate(spellings) for piece in pieces]
 
 
 def align_words(

@@ -17,6 +17,7 @@ class Translation:
     tokens: int  # of the target, EOS included
     pieces: int  # number of source segments; 0 for a source without words
     finished: bool  # False if a segment was cut off at its maximum length
+    precision: str = "float32"  # in which the engine computed
     alignment: Alignment | None = None  # if requested
     attention: tuple[AttentionMap, ...] | None = None  # one map per segment, if requested
 
@@ -30,6 +31,7 @@ class Translation:
             "tokens": self.tokens,
             "pieces": self.pieces,
             "finished": self.finished,
+            "precision": self.precision,
         }
         if self.alignment is not None:
             record["alignment"] = asdict(self.alignment)

@@ -2,18 +2,16 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from translator.config import SearchConfig
 from translator.core.hypothesis import Hypothesis, Rows
 from translator.errors import InputError
-from translator.inference.alignment import Alignment, AttentionMap
-from translator.inference.attention import attention_of
-from translator.inference.engines.engine import load_model
-from translator.inference.engines.searcher import Searcher
+from translator.inference.alignment import Alignment, AttentionMap, attention_of
+from translator.inference.engines.engine import LoadedModel, load_model
 from translator.inference.text.checks import checked_texts, warn_of_lost_digits
 from translator.inference.text.joining import join_segments
 from translator.inference.text.loops import find_without_loops
@@ -22,13 +20,9 @@ from translator.inference.text.segments import Segment, SegmentedTexts, SegmentR
 from translator.inference.translation import Translation
 from translator.run.logging import LOGGER
 from translator.search.request import SearchRequest
-from translator.subword import SubwordPair
 from translator.subword.glossary import NO_GLOSSARY, Glossary
 from translator.subword.placeholders import hide
 from translator.subword.source_text import one_line
-
-if TYPE_CHECKING:
-    from translator.corpus.normalizer.normalizer import Normalizer
 
 
 class _PairIds(NamedTuple):
@@ -39,20 +33,8 @@ class _PairIds(NamedTuple):
     copied: dict[str, str]  # placeholder to the part of both sides that it replaces
 
 
-@dataclass
-class Translator:
+class Translator(LoadedModel):
     """Translates text in the direction of its run. Thread-safe."""
-
-    searcher: Searcher  # the search engine, which holds the model
-    subword: SubwordPair
-    normalizer: "Normalizer"  # the rules applied to the training text
-    search: SearchConfig
-    max_length: int  # maximum source length in tokens, EOS included
-    label: str = ""  # name of the run, or of the runs joined by `+`
-    checkpoint_name: str = ""  # different names of several checkpoints are joined by `+`
-    identity: str = ""  # hash of the weights, if they come from files
-    threads: int = 0  # `run.threads` of the run, for the command line; a `Translator` never changes torch's threads
-    engine: str = ""  # `torch` or `ctranslate2`, if requested by name
 
     @classmethod
     def load(
@@ -90,18 +72,7 @@ class Translator:
             search=search,
             overrides=overrides,
         )
-        return cls(
-            searcher=model.searcher,
-            subword=model.subword,
-            normalizer=model.normalizer,
-            search=model.search,
-            max_length=model.max_length,
-            label=model.label,
-            checkpoint_name=model.checkpoint_name,
-            identity=model.identity,
-            threads=model.threads,
-            engine="" if engine == "auto" else engine,
-        )
+        return cls(**vars(model))
 
     def translate(self, text: str) -> str:
         """Return the translation of one text, on one line; see `translate_lines`."""
@@ -183,9 +154,10 @@ class Translator:
         results: list[list[Translation]] = []
         for text_parts, between in zip(parts, segmented.between, strict=True):
             if text_parts:
-                results.append(join_segments(text_parts, between, count, ranked=ranked))
+                joined = join_segments(text_parts, between, count, ranked=ranked)
             else:
-                results.append([_untranslated(between[0], attention=attention)])
+                joined = [_untranslated(between[0], attention=attention)]
+            results.append([replace(translation, precision=self.search.precision) for translation in joined])
         return results
 
     def _written(
@@ -209,9 +181,8 @@ class Translator:
         # Attention takes a pass through the model of its own, so it is computed only on request.
         with_attention = []
         all_looks = attention_of(self.searcher, self.subword, segment, hypotheses)
-        for translation, looks in zip(translations, all_looks, strict=True):
-            attended = replace(translation, alignment=looks.alignment, attention=(looks.attention_map,))
-            with_attention.append(attended)
+        for translation, (attention_map, alignment) in zip(translations, all_looks, strict=True):
+            with_attention.append(replace(translation, alignment=alignment, attention=(attention_map,)))
         return with_attention
 
     def hypotheses(self, rows: Rows) -> list[list[Hypothesis]]:
@@ -259,6 +230,7 @@ class Translator:
                 tokens=length,
                 pieces=1,
                 finished=number in scored and length <= limits[number],
+                precision=self.search.precision,
             )
             translations.append(translation)
         return translations
@@ -268,8 +240,8 @@ class Translator:
         segments = self.segments([text])
         segment = segments[0] if segments else Segment(line=0, source=text, ids=[], is_first=True, copied={})
         (hypotheses,) = self.hypotheses([segment.ids])
-        (looks,) = attention_of(self.searcher, self.subword, segment, hypotheses[:1])
-        return looks.attention_map
+        ((attention_map, _),) = attention_of(self.searcher, self.subword, segment, hypotheses[:1])
+        return attention_map
 
     def align(self, source: str, target: str) -> Alignment:
         """Return the word alignment of `target`, any translation, to `source`, by the model's attention.
@@ -286,8 +258,8 @@ class Translator:
             )
         segment = Segment(line=0, source=source, ids=pair.source, is_first=True, copied=pair.copied)
         hypothesis = Hypothesis(tokens=tuple(pair.target), score=0.0, normalized_score=0.0, finished=True)
-        (looks,) = attention_of(self.searcher, self.subword, segment, [hypothesis])
-        return looks.alignment
+        ((_, alignment),) = attention_of(self.searcher, self.subword, segment, [hypothesis])
+        return alignment
 
     def segments(self, texts: Iterable[str], first_line: int = 1) -> list[Segment]:
         """Return the segments of the texts, with their ids; a text without words has none."""

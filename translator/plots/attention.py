@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 
 from translator.core import EOS, SOS
 from translator.errors import InputError
-from translator.inference.attention_weights import weights_of_layers
-from translator.inference.engines.torch_searcher import TorchSearcher
+from translator.inference.engines.torch_searcher import TorchSearcher, weights_of_layers
 from translator.inference.translator import Translator
 from translator.plots.picture import PAGE_INCHES, house_style
 from translator.run.arabic_shaping import shown_pieces

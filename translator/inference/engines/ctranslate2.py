@@ -24,7 +24,6 @@ from translator.search.request import SearchRequest
 from translator.subword import SubwordModel, SubwordPair
 
 SPELLING: Final = {token: spelling for spelling, token in SPECIAL_TOKENS}
-_ROWS_BETWEEN_CHECKS: Final = {"cpu": 8, "cuda": 64}  # of each worker, which finishes what it has started
 _NO_MEMORY: Final = re.compile("alloc|out of memory|resource temporarily unavailable", re.IGNORECASE)
 _POLL_SECONDS: Final = 0.002  # between two calls of `check` while the workers search
 _LARGEST_EXCESS: Final = 0.01  # of a token's log-probability over the exact one: PAD, UNK and SOS share at most 1%
@@ -69,7 +68,6 @@ class Ctranslate2Searcher(Searcher):
             )
         on_gpu = kind == "cuda"
         self._workers = 1 if on_gpu else workers or available_cores()
-        self._rows_between_checks = self._workers * _ROWS_BETWEEN_CHECKS[kind]
         try:
             self._model: Any = library.Translator(
                 str(folder),
@@ -88,7 +86,7 @@ class Ctranslate2Searcher(Searcher):
                 f"the model in {folder} does not fit into the free memory ({error}); close other programs, raise the "
                 "limit of this process (ulimit -v), or lower search.processes"
             ) from error
-        self.arithmetic = device
+        self.arithmetic = device if compute_type == "float32" else f"{device} in {compute_type}"
         self.max_positions = max_positions
         self._source_pieces = spellings(subword.source)
         self._target_pieces = spellings(subword.target)
@@ -113,7 +111,7 @@ class Ctranslate2Searcher(Searcher):
     def find(self, request: SearchRequest) -> list[list[Hypothesis]]:
         """Return hypotheses for each row (see `Searcher.find`); the empty hypothesis for an empty row.
 
-        With a `check`, few rows are searched at a time, since those that are being searched outlive its exception.
+        The rows of a batch that are being searched outlive an exception of the request's `check`.
         """
         if request.config.method == "sampling":
             advice = "use --engine torch, or beam or greedy search"
@@ -146,36 +144,25 @@ class Ctranslate2Searcher(Searcher):
     def _within_limits(self, request: SearchRequest) -> list[list[Hypothesis]]:
         """Return the hypotheses of each row, none longer than the limit for its source.
 
-        CTranslate2 takes one maximum length per call. The first pass uses the largest limit of all rows. Rows with a
-        hypothesis beyond their own limit are searched again, in one call for each limit.
+        CTranslate2 takes one minimum and one maximum length per call, so rows with other limits get a call of their
+        own; sources of one length have the same limits.
         """
-        longest = request.longest_outputs(self.max_positions)
-        shortest = request.shortest_outputs(self.max_positions)
-        hypotheses: list[list[Hypothesis]] = [[] for _ in request.rows]
-        pending = list(range(len(request.rows)))
-        maxima = [max(longest)] * len(pending)
-        while pending:
-            # 1. Search, in one call for each pair of a minimum and a maximum length.
-            calls = defaultdict[tuple[int, int], list[int]](list)
-            for number in pending:
-                calls[shortest[number], maxima[number]].append(number)
-            futures: dict[int, Any] = {}
-            for (minimum, maximum), numbers in calls.items():
-                results = self._start_few_at_a_time(request.select(numbers), minimum, maximum)
-                futures |= zip(numbers, results, strict=True)
-            for number, future in futures.items():
-                hypotheses[number] = self._hypotheses(future.result(), request.config)
+        # 1. Start all calls; the workers share them.
+        limits = zip(
+            request.shortest_outputs(self.max_positions), request.longest_outputs(self.max_positions), strict=True
+        )
+        calls = defaultdict[tuple[int, int], list[int]](list)
+        for number, row_limits in enumerate(limits):
+            calls[row_limits].append(number)
+        fair_share = math.ceil(len(request.rows) / self._workers)
+        futures: dict[int, Any] = {}
+        for (shortest, longest), numbers in calls.items():
+            futures |= zip(numbers, self._start(request.select(numbers), shortest, longest, fair_share), strict=True)
 
-            # 2. Search again where a hypothesis is too long.
-            too_long = []
-            for number in pending:
-                lengths = [len(hypothesis.tokens) + hypothesis.finished for hypothesis in hypotheses[number]]
-                limit = longest[number]
-                if max(lengths, default=0) > limit and maxima[number] > limit:
-                    too_long.append(number)
-            pending = too_long
-            maxima = longest
-        return hypotheses
+        # 2. Collect the results. A search cannot be called back once it has begun, but this call can end.
+        if request.check is not None:
+            _wait(list(futures.values()), request.check)
+        return [self._hypotheses(futures[number].result(), request.config) for number in range(len(request.rows))]
 
     def _rescored(
         self, rows: Rows, hypotheses: Sequence[Sequence[Hypothesis]], settings: SearchSettings
@@ -212,25 +199,11 @@ class Ctranslate2Searcher(Searcher):
                 "split the sentence, or train with a larger model.max_positions"
             )
 
-    def _start_few_at_a_time(self, request: SearchRequest, shortest: int, longest: int) -> list[Any]:
+    def _start(self, request: SearchRequest, shortest: int, longest: int, fair_share: int) -> Sequence[Any]:
         """Start to search all rows, for outputs of `shortest` to `longest` tokens; return the future of each result.
 
-        With a `check`, this waits for the results of few rows at a time.
+        A worker takes no more than `fair_share` rows at once, so that none is without work.
         """
-        # A search cannot be called back once it has begun, so few rows begin at a time where a caller may cancel.
-        count = len(request.rows)
-        rows_at_once = count if request.check is None else self._rows_between_checks
-        futures: list[Any] = []
-        for start in range(0, count, rows_at_once):
-            part = request.select(range(start, min(start + rows_at_once, count)))
-            results = self._start(part, shortest, longest)
-            futures += results
-            if request.check is not None:
-                _wait(results, request.check)
-        return futures
-
-    def _start(self, request: SearchRequest, shortest: int, longest: int) -> Sequence[Any]:
-        """Start to search all rows, for outputs of `shortest` to `longest` tokens; return the future of each result."""
         config = request.config
         width = config.settings.beam_size
         # Our own search never produces these either.
@@ -239,7 +212,6 @@ class Ctranslate2Searcher(Searcher):
             forbidden += [[piece, piece] for piece in self._target_pieces]
         # A worker's batch has at most `batch_size` rows, a fair share of all rows, and bounded memory for long rows.
         positions = width * max(len(row) + 1 for row in request.rows)
-        fair_share = math.ceil(len(request.rows) / self._workers)
         largest_batch = config.batch_size or self.batch_rows
         batch_size = min(largest_batch, fair_share, self.batch_positions // positions)
         futures: Sequence[Any] = self._model.translate_batch(

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,15 +17,6 @@ from translator.inference.engines.ctranslate2 import SPELLING, spellings
 from translator.inference.engines.ctranslate2_library import require
 from translator.run.text import install_command
 from translator.subword import SubwordPair
-
-
-class _Stack(NamedTuple):
-    """The encoder or the decoder, in CTranslate2's format and in ours."""
-
-    spec: Any
-    embedding_spec: Any
-    module: Any
-    embedding: Embedding
 
 
 @torch.no_grad()
@@ -44,14 +35,10 @@ def write_ctranslate2(
     """
     # 1. The weights.
     spec = _empty_spec(config)
-    encoder_embedding = spec.encoder.embeddings[0]
-    decoder_embedding = spec.decoder.embeddings
-    stacks = (
-        _Stack(spec.encoder, encoder_embedding, model.encoder, model.source_embedding),
-        _Stack(spec.decoder, decoder_embedding, model.decoder, model.target_embedding),
-    )
-    for stack in stacks:
-        _set_stack(stack, config)
+    _set_embedding(spec.encoder, spec.encoder.embeddings[0], model.source_embedding)
+    _set_embedding(spec.decoder, spec.decoder.embeddings, model.target_embedding)
+    _set_layers(spec.encoder, model.encoder, config)
+    _set_layers(spec.decoder, model.decoder, config)
     spec.decoder.projection.weight = _array(model.head_weight)
 
     # 2. The vocabularies, the special tokens, and the constant of all layer normalizations.
@@ -102,15 +89,19 @@ def _empty_spec(config: ModelConfig) -> Any:
     return specs.TransformerSpec(encoder, decoder)
 
 
-def _set_stack(stack: _Stack, config: ModelConfig) -> None:
-    """Set the embeddings and the layers of the encoder or decoder."""
-    stack.embedding_spec.weight = _array(stack.embedding.tokens.weight)
-    if stack.embedding.positions.table is not None:  # CTranslate2's own sinusoids have another layout
-        stack.spec.position_encodings.encodings = _array(stack.embedding.positions.table)
-    for layer_spec, layer in zip(stack.spec.layer, stack.module.layers, strict=True):
+def _set_embedding(spec: Any, embedding_spec: Any, embedding: Embedding) -> None:
+    """Set the embeddings of tokens and positions of the encoder or decoder."""
+    embedding_spec.weight = _array(embedding.tokens.weight)
+    if embedding.positions.table is not None:  # CTranslate2's own sinusoids have another layout
+        spec.position_encodings.encodings = _array(embedding.positions.table)
+
+
+def _set_layers(spec: Any, module: Any, config: ModelConfig) -> None:
+    """Set the layers of the encoder or decoder, and the normalization after them."""
+    for layer_spec, layer in zip(spec.layer, module.layers, strict=True):
         _set_layer(layer_spec, layer)
     if config.norm == "pre":
-        _set([stack.spec.layer_norm], stack.module.norm)
+        _set([spec.layer_norm], module.norm)
 
 
 def _set_layer(spec: Any, layer: Any) -> None:

@@ -15,11 +15,9 @@ from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.normalizer.normalizer_file import normalizer_of_run
 from translator.errors import ConfigError, InputError, RunError, StorageError
 from translator.inference.engines.ctranslate2 import Ctranslate2Searcher
-from translator.inference.engines.ctranslate2_library import choose_ctranslate2_device
-from translator.inference.engines.ensemble_check import check_ensemble
-from translator.inference.engines.export_cache import exported_beside
-from translator.inference.engines.exported import ExportIndex, is_export, read_index
-from translator.inference.engines.run_subword import load_subword
+from translator.inference.engines.ctranslate2_library import choose_ctranslate2_device, fastest_precision
+from translator.inference.engines.exported import ExportIndex, exported_beside, is_export, read_index
+from translator.inference.engines.run_subword import check_ensemble, load_subword
 from translator.inference.engines.searcher import Searcher
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
@@ -30,7 +28,7 @@ _GPU_DRIVERS: Final = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")  # of Nvidia, W
 _COMPUTE_TYPES: Final = {"float32": "float32", "bf16": "bfloat16", "int8": "int8"}  # names of CTranslate2
 
 
-@dataclass(frozen=True)
+@dataclass
 class LoadedModel:
     """What translating needs of a run, an export, or several runs."""
 
@@ -39,20 +37,11 @@ class LoadedModel:
     normalizer: Normalizer  # the rules applied to the training text
     search: SearchConfig
     max_length: int  # maximum source length in tokens, EOS included
-    label: str  # name of the run, or of the runs joined by `+`
-    checkpoint_name: str  # different names of several checkpoints are joined by `+`
-    identity: str  # hash of the weights
-    threads: int  # `run.threads` of the run
-
-
-@dataclass(frozen=True)
-class _Request:
-    """What to load: opened run folders, or one export."""
-
-    runs: Sequence[RunFolder]
-    configs: Sequence[Config]  # of each run, overrides included
-    checkpoints: Sequence[PinnedCheckpoint]  # of each run; none for an export for CTranslate2, which is all there is
-    search: SearchConfig
+    label: str = ""  # name of the run, or of the runs joined by `+`
+    checkpoint_name: str = ""  # different names of several checkpoints are joined by `+`
+    identity: str = ""  # hash of the weights, if they come from files
+    threads: int = 0  # `run.threads` of the run, for the command line; translating never changes torch's threads
+    engine: str = ""  # `torch` or `ctranslate2`, if requested by name
 
 
 def load_model(
@@ -71,6 +60,7 @@ def load_model(
     if engine not in ENGINES:
         raise InputError(f"unknown engine `{engine}`; choose one of: {', '.join(ENGINES)}")
     runs = [RunFolder.open(folder) for folder in folders]  # raises for any other folder, and names its kind
+    requested_engine = "" if engine == "auto" else engine
     is_only_model = False
     for run in runs:
         if not is_export(run.path):
@@ -88,90 +78,103 @@ def load_model(
     # 2. Resolve the settings and the checkpoint. A name such as `best` is resolved here and nowhere else: a training
     # that still runs may move it at any time.
     configs = [run.config(overrides) for run in runs]
+    if search is not None:
+        configs[0] = configs[0].model_copy(update={"search": search})
     checkpoints = [] if is_only_model else [pin_checkpoint(run.checkpoints_folder, checkpoint) for run in runs]
-    request = _Request(runs=runs, configs=configs, checkpoints=checkpoints, search=search or configs[0].search)
 
-    # 3. Load the engine.
-    return _load(request, engine, device)
-
-
-def _load(request: _Request, engine: str, device_setting: str) -> LoadedModel:
-    """Return the requested model on the named engine; with `auto`, on CTranslate2 if it can."""
-    # `auto` is the run's device, or the CPU if that is missing. Each engine asks its own library what is there.
-    name = request.configs[0].run.device if device_setting == "auto" else device_setting
-    must_exist = device_setting != "auto"
+    # 3. Choose the device: `auto` is the run's, or the CPU if that is missing. Each engine asks its own library what is
+    # there.
+    name = configs[0].run.device if device == "auto" else device
+    must_exist = device != "auto"
     if engine == "ctranslate2":
         device = choose_ctranslate2_device(name, must_be_gpu=must_exist)
     else:
         device = _choose_device(name, must_exist=must_exist)
-    if request.search.precision == "bf16" and device == "cpu":
+    if configs[0].search.precision == "bf16" and device == "cpu":
         remedy = "on a CPU, set search.precision=float32, or int8 for the ctranslate2 engine"
         raise ConfigError(f"search.precision is `bf16`, which needs a GPU; {remedy}")
+
+    # 4. Load the engine; `auto` is CTranslate2 if it can do what is requested on a CPU, otherwise torch.
+    model = None
     if engine == "ctranslate2":
-        return _with_ctranslate2(request, device)
-    if engine == "auto" and device == "cpu":
-        try:
-            reason = _reason_for_torch(request)
-            if not reason:
-                return _with_ctranslate2(request, device)
-        except (InputError, StorageError) as error:  # the model is unsupported, or the run is read-only
-            reason = str(error)
-        LOGGER.info("translating with the torch engine: %s", reason)
-    return _with_torch(request, device)
+        model = _with_ctranslate2(runs, configs[0], checkpoints, device)
+    elif engine == "auto" and device == "cpu":
+        reason = _reason_for_torch(configs)
+        if not reason:
+            try:
+                model = _with_ctranslate2(runs, configs[0], checkpoints, device)
+            except (InputError, StorageError) as error:  # the model is unsupported, or the run is read-only
+                reason = str(error)
+        if reason:
+            LOGGER.info("translating with the torch engine: %s", reason)
+    model = model or _with_torch(runs, configs, checkpoints, device)
+    model.engine = requested_engine
+    return model
 
 
-def _reason_for_torch(request: _Request) -> str:
-    """Return why CTranslate2 cannot do what is requested; empty if it can."""
-    if len(request.runs) > 1:
+def _reason_for_torch(configs: Sequence[Config]) -> str:
+    """Return why CTranslate2 cannot do what is requested of the runs with `configs`; empty if it can."""
+    if len(configs) > 1:
         return "several runs make an ensemble"
-    if request.search.method == "sampling":
+    if configs[0].search.method == "sampling":
         return "sampling with CTranslate2 is not reproducible"
     if importlib.util.find_spec("ctranslate2") is None:
         return "ctranslate2, which is faster, is not installed"
     return ""
 
 
-def _with_torch(request: _Request, device: str) -> LoadedModel:
+def _with_torch(
+    runs: Sequence[RunFolder], configs: Sequence[Config], checkpoints: Sequence[PinnedCheckpoint], device: str
+) -> LoadedModel:
     """Return the model of one run, or an ensemble of several, on torch."""
     from translator.inference.engines.torch_searcher import load_searcher
 
-    config = request.configs[0]
-    searcher = load_searcher(request.checkpoints, request.search, device)
+    search = configs[0].search
+    if search.precision == "auto":  # torch computes in int8 nowhere
+        search = search.model_copy(update={"precision": "float32"})
+    searcher = load_searcher(checkpoints, search, device)
     # The models of an ensemble average their probabilities, so an id must mean the same piece in all of them.
     subwords = []
-    for run, checkpoint in zip(request.runs, request.checkpoints, strict=True):
+    for run, checkpoint in zip(runs, checkpoints, strict=True):
         subwords.append(load_subword(run, checkpoint.state))
-    check_ensemble(request.runs, request.configs, subwords)
-    checkpoint_names = dict.fromkeys(checkpoint.state.name for checkpoint in request.checkpoints)
+    check_ensemble(runs, configs, subwords)
+    checkpoint_names = dict.fromkeys(checkpoint.state.name for checkpoint in checkpoints)
     return LoadedModel(
         searcher=searcher,
         subword=subwords[0],
-        normalizer=normalizer_of_run(request.runs[0], config),
-        search=request.search,
-        max_length=min(run_config.batching.max_length for run_config in request.configs),
-        label="+".join(run.path.resolve().name for run in request.runs),
+        normalizer=normalizer_of_run(runs[0], configs[0]),
+        search=search,
+        max_length=min(config.batching.max_length for config in configs),
+        label="+".join(run.path.resolve().name for run in runs),
         checkpoint_name="+".join(checkpoint_names),
-        identity="+".join(checkpoint.identity for checkpoint in request.checkpoints),
-        threads=config.run.threads,
+        identity="+".join(checkpoint.identity for checkpoint in checkpoints),
+        threads=configs[0].run.threads,
     )
 
 
-def _with_ctranslate2(request: _Request, device: str) -> LoadedModel:
-    """Return the model of one run, or of an export for CTranslate2, on a device that CTranslate2 can use."""
-    if len(request.runs) != 1:
+def _with_ctranslate2(
+    runs: Sequence[RunFolder], config: Config, checkpoints: Sequence[PinnedCheckpoint], device: str
+) -> LoadedModel:
+    """Return the model of one run, or of an export for CTranslate2, on a device that CTranslate2 can use.
+
+    Such an export has no `checkpoints`.
+    """
+    if len(runs) != 1:
         raise InputError("only the torch engine supports an ensemble of several runs; leave out --engine ctranslate2")
-    (run,) = request.runs
-    (config,) = request.configs
-    search = request.search
+    (run,) = runs
 
     # 1. Find the exported model.
-    if request.checkpoints:
-        folder, index = exported_beside(run, request.checkpoints[0])
+    if checkpoints:
+        folder, index = exported_beside(run, checkpoints[0])
     else:
         folder, index = run.path, read_index(run.path)
 
     # 2. Load it.
     subword = load_subword(run, index.state)
+    search = config.search
+    if search.precision == "auto":
+        search = search.model_copy(update={"precision": fastest_precision(device)})
+        LOGGER.info("translating in %s (search.precision: auto)", search.precision)
     searcher = Ctranslate2Searcher(
         folder,
         subword,
@@ -182,8 +185,8 @@ def _with_ctranslate2(request: _Request, device: str) -> LoadedModel:
     )
 
     # 3. CTranslate2 gives no attention for our maps; torch gives it, if it is requested.
-    if request.checkpoints:
-        searcher.take_attention_from(partial(_for_attention, request.checkpoints[0], config, search))
+    if checkpoints:
+        searcher.take_attention_from(partial(_for_attention, checkpoints[0], search))
     return LoadedModel(
         searcher=searcher,
         subword=subword,
@@ -206,7 +209,7 @@ def _compute_type(search: SearchConfig, index: ExportIndex, device: str) -> str:
     return compute_type
 
 
-def _for_attention(checkpoint: PinnedCheckpoint, config: Config, search: SearchConfig) -> Searcher:
+def _for_attention(checkpoint: PinnedCheckpoint, search: SearchConfig) -> Searcher:
     """Return the torch engine of a checkpoint, on the CPU in full precision."""
     from translator.inference.engines.torch_searcher import load_searcher
 

@@ -1,5 +1,9 @@
-"""Exported folders: export.json records the origin of a folder and the checksums of its files."""
+"""Exported folders: export.json records the origin of a folder and the checksums of its files.
 
+A run keeps the CTranslate2 exports of its checkpoints in its folder `export`.
+"""
+
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,9 +12,13 @@ from typing import Annotated, Final
 from pydantic import Field, TypeAdapter, with_config
 
 from translator import __version__
-from translator.checkpoint.state import CheckpointState
-from translator.errors import RunError
-from translator.run.files import sha256_of_file, storage_errors, write_json
+from translator.checkpoint.state import CheckpointState, PinnedCheckpoint
+from translator.errors import RunError, StorageError
+from translator.inference.engines.ctranslate2_library import require
+from translator.inference.engines.run_subword import load_subword
+from translator.run.files import new_folder, sha256_of_file, storage_errors, write_json
+from translator.run.folder import RunFolder
+from translator.run.logging import LOGGER
 from translator.run.records import STRICT, RecordError, read_signed_record, sign
 
 INDEX_FILE: Final = "export.json"
@@ -99,3 +107,51 @@ def _verify(folder: Path, checksums: Mapping[str, str], advice: str) -> None:
         with storage_errors(path, "read"):
             if sha256_of_file(path) != checksum:
                 raise RunError(f"damaged export: {path} does not match its checksum; {advice}")
+
+
+def exported_beside(run: RunFolder, checkpoint: PinnedCheckpoint) -> tuple[Path, ExportIndex]:
+    """Return the run's CTranslate2 export of a checkpoint; create it if it is missing or damaged.
+
+    Raises:
+        InputError: CTranslate2 is not installed, or does not support the model.
+        StorageError: the run's folder cannot be written.
+    """
+    require("ctranslate2")
+    folder = run.path / "export" / f"ctranslate2-{checkpoint.state.name}-{checkpoint.identity[:12]}"
+    if is_export(folder):
+        try:
+            return folder, read_index(folder)
+        except RunError as error:
+            LOGGER.warning("%s: exporting again", error)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    # Its name says whose weights it has, so another process that made the folder meanwhile made the same one.
+    try:
+        _export(run, checkpoint, folder)
+    except StorageError:
+        if not is_export(folder):
+            raise
+    return folder, read_index(folder, verify=False)
+
+
+def _export(run: RunFolder, checkpoint: PinnedCheckpoint, folder: Path) -> None:
+    """Write the export of a checkpoint into a new `folder`."""
+    # Imported here, because a run with a finished export needs no torch.
+    import torch
+
+    from translator.checkpoint.files import load_model
+    from translator.inference.engines.ctranslate2_writer import write_ctranslate2
+
+    state = checkpoint.state
+    LOGGER.debug("exporting %s for ctranslate2 into %s; later calls reuse it", state.name, folder)
+    with new_folder(folder, replace=False) as unfinished:
+        model = load_model(checkpoint, torch.device("cpu"))
+        write_ctranslate2(unfinished, model, state.model, load_subword(run, state))
+        index = ExportIndex(
+            format="ctranslate2",
+            quantization="float32",
+            run=run.path.resolve().name,
+            identity=checkpoint.identity,
+            state=state,
+        )
+        write_index(unfinished, index)

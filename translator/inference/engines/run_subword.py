@@ -1,8 +1,11 @@
-"""The subword models of a run, checked against a checkpoint."""
+"""The subword models of runs: those of a checkpoint, and equal in an ensemble."""
+
+from collections.abc import Sequence
 
 from translator.checkpoint.state import CheckpointState, check_normalizer
+from translator.config import Config
 from translator.corpus.normalizer.normalizer_file import rules_of_run
-from translator.errors import CheckpointError
+from translator.errors import CheckpointError, RunError
 from translator.run.folder import RunFolder
 from translator.subword import SubwordPair
 
@@ -24,3 +27,25 @@ def load_subword(run: RunFolder, state: CheckpointState) -> SubwordPair:
             f"({', '.join(changed_keys)}); restore the file from a copy"
         )
     return subword
+
+
+def check_ensemble(runs: Sequence[RunFolder], configs: Sequence[Config], subwords: Sequence[SubwordPair]) -> None:
+    """Raise RunError if subword models or normalization of a run differ from the first run's."""
+    first = _meaning_of_tokens(runs[0], configs[0], subwords[0])
+    for run, config, subword in zip(runs, configs, subwords, strict=True):
+        for subject, value in _meaning_of_tokens(run, config, subword).items():
+            if value != first[subject]:
+                raise RunError(
+                    f"{runs[0].path} and {run.path} cannot be combined: they differ in {subject}, so the same "
+                    "token has different meanings; use runs trained on the same prepared corpus"
+                )
+
+
+def _meaning_of_tokens(run: RunFolder, config: Config, subword: SubwordPair) -> dict[str, object]:
+    """Return all that decides which text a token stands for."""
+    return {
+        "corpus.direction": config.corpus.direction,
+        "subword models": subword.sha256,
+        "corpus.normalization": config.corpus.normalization,
+        "normalization rules": rules_of_run(run).sha256,
+    }

@@ -1,7 +1,7 @@
 """The interface of a search engine. T target length, S source length"""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from translator.core.hypothesis import Hypothesis, Rows, SearchSettings
 from translator.errors import InputError
-from translator.search.batches_by_length import batches_by_length
 from translator.search.request import SearchRequest
 
 CPU_BATCH_ROWS: Final = 64  # more rows of a batch are no faster
@@ -65,14 +64,31 @@ class Searcher(ABC):
     def batches(self, request: SearchRequest) -> Iterator[list[int]]:
         """Yield the numbers of the rows that are searched together: similar lengths, longest first.
 
-        Long sentences take more memory for each hypothesis, so a batch has fewer of them.
+        Long sentences take more memory for each hypothesis, so a batch has fewer of them. A search that may be stopped
+        works on one batch at a time.
         """
         width = max(request.count, request.config.settings.beam_size)
-        most_rows = (request.config.batch_size or self.batch_rows) * self.batches_at_once
-        most_positions = self.batch_positions * self.batches_at_once
+        at_once = self.batches_at_once if request.check is None else 1
+        most_rows = (request.config.batch_size or self.batch_rows) * at_once
+        most_positions = self.batch_positions * at_once
 
         def size(longest: int) -> int:
             fitting_rows = most_positions // (width * max(longest + 1, self.fewest_positions))
             return min(most_rows, max(1, fitting_rows))
 
         return batches_by_length([len(row) for row in request.rows], size)
+
+
+def batches_by_length(lengths: Sequence[int], batch_size: Callable[[int], int]) -> Iterator[list[int]]:
+    """Yield the indices of the sentences of each batch, longest sentences first.
+
+    Args:
+        lengths: tokens of each sentence.
+        batch_size: returns the maximum number of sentences of a batch, for the length of its longest sentence.
+    """
+    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
+    start = 0
+    while start < len(order):
+        end = start + batch_size(lengths[order[start]])
+        yield order[start:end]
+        start = end

@@ -3,7 +3,7 @@
 import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,16 +14,15 @@ from translator.checkpoint.files import load_model
 from translator.checkpoint.state import PinnedCheckpoint
 from translator.config import SearchConfig
 from translator.core import PAD, SOS
+from translator.core.attention import AttentionKernel, attention, attention_weights
 from translator.core.cache import FIRST_CAPACITY
 from translator.core.hypothesis import Hypothesis, Rows, SearchSettings
 from translator.core.search import beam_search
 from translator.core.transformer import Transformer
 from translator.data import collate_source
 from translator.errors import ConfigError, RunError
-from translator.inference.attention_weights import weights_of_layers
-from translator.inference.engines.searcher import CPU_BATCH_POSITIONS, Searcher
+from translator.inference.engines.searcher import CPU_BATCH_POSITIONS, Searcher, batches_by_length
 from translator.run.workers import available_cores
-from translator.search.batches_by_length import batches_by_length
 from translator.search.constraints import Constraints
 from translator.search.ensemble import Ensemble
 from translator.search.request import SearchRequest
@@ -154,6 +153,42 @@ class TorchSearcher(Searcher):
                 model.train()
 
 
+class AttentionWeights(NamedTuple):
+    """The attention weights of a model: one tensor per layer, in the order of the layers."""
+
+    encoder: Sequence[Tensor]  # (B, H, S, S) each: from source to source positions
+    decoder: Sequence[Tensor]  # (B, H, T, T) each: from target to target positions
+    cross: Sequence[Tensor]  # (B, H, T, S) each: from target to source positions
+
+
+@torch.no_grad()
+def weights_of_layers(model: Transformer, source: Tensor, target_input: Tensor) -> AttentionWeights:
+    """Return the attention weights of every layer of `model`; arguments as in `Transformer.forward`."""
+    # A kernel that records takes the place of the model's for one pass.
+    kernel = model.encoder.layers[0].self_attention.kernel
+    weights: list[Tensor] = []
+    model.use_attention(recording(weights))
+    try:
+        model.states_of_pairs(source, target_input)
+    finally:
+        model.use_attention(kernel)
+
+    # It saw self-attention in each layer of the encoder; then, in each of the decoder, self-attention and cross.
+    of_encoder = len(model.encoder.layers)
+    of_decoder = weights[of_encoder:]
+    return AttentionWeights(encoder=weights[:of_encoder], decoder=of_decoder[0::2], cross=of_decoder[1::2])
+
+
+def recording(weights: list[Tensor]) -> AttentionKernel:
+    """Return a kernel like `attention` that also appends the weights (B, H, T, S) of each call to `weights`."""
+
+    def attention_and_weights(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
+        weights.append(attention_weights(query, key, mask))
+        return attention(query, key, value, mask, dropout)
+
+    return attention_and_weights
+
+
 def _positions_in_memory(models: Sequence[Transformer], device: torch.device) -> int:
     """Return the source positions of a batch, each counted once per hypothesis, for which a GPU has the memory.
 
@@ -261,7 +296,7 @@ def load_searcher(checkpoints: Sequence[PinnedCheckpoint], search: SearchConfig,
 
 def search_precision(precision: str, device: torch.device) -> Literal["float32", "bf16"]:
     """Return `search.precision`; raise ConfigError if torch does not support it on `device`."""
-    if precision == "float32":
+    if precision in ("auto", "float32"):
         return "float32"
     if precision == "bf16" and device.type != "cpu" and has_bf16(device):
         return "bf16"
