@@ -13,7 +13,7 @@ from translator.core import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
 from translator.errors import SubwordError
 from translator.run.files import storage_errors
 from translator.subword.placeholders import PLACEHOLDERS
-from translator.subword.subword_sampling import ScoredPiece, SubwordSampler
+from translator.subword.subword_sampling import SubwordSampler
 
 ALL_CORES: Final = -1  # a thread of SentencePiece for each
 ERRORS_ONLY: Final = 2  # SentencePiece's log level without progress messages
@@ -71,12 +71,11 @@ class SubwordModel:
         row: list[int] = self._processor.encode(text, out_type=int)
         return row
 
-    def sampler(self, strength: float, seed: str) -> SubwordSampler:
+    def sampler(self, strength: float) -> SubwordSampler:
         """Return a sampler of random segmentations of texts; see `SubwordSampler`."""
-        pieces: dict[str, ScoredPiece] = {}
-        for token, piece in self.text_pieces.items():
-            pieces[piece] = ScoredPiece(token=token, score=float(self._processor.get_score(token)))
-        return SubwordSampler(pieces, sorted(self.byte_ids), strength, seed, self._processor.normalize)
+        ids = {piece: token for token, piece in self.text_pieces.items()}
+        scores = {piece: float(self._processor.get_score(token)) for piece, token in ids.items()}
+        return SubwordSampler(ids, scores, sorted(self.byte_ids), strength, self._processor.normalize)
 
     def decode_ids(self, rows: Sequence[Sequence[int]]) -> list[str]:
         """Return the text of each row of ids, on one line.
