@@ -336,7 +336,7 @@ def test_data_is_prepared_once_and_again_only_after_a_change(tmp_path: Path) -> 
 def test_a_damaged_token_store_is_named_with_what_to_do(tmp_path: Path) -> None:
     config = recipe(tmp_path)
     folder = tmp_path / "prepared" / f"tokens-{DataHandler(config).fingerprint}"
-    file = folder / "train" / "fa.ids"
+    file = folder / "train" / "fa.ids.npy"
     file.write_bytes(file.read_bytes()[:100])
     with pytest.raises(StorageError, match=f"fa is damaged .*; delete the folder {folder} and run the same command"):
         DataHandler(config)

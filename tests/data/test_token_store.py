@@ -40,19 +40,27 @@ def test_every_sentence_is_read_back_as_written(rows: list[list[int]], vocabular
 
 
 @pytest.mark.parametrize("kind", ["ids", "offsets"])
-@pytest.mark.parametrize("damage", ["cut", "longer", "missing", "empty"])
-def test_a_file_of_another_size_is_recognised(tmp_path: Path, kind: str, damage: str) -> None:
+@pytest.mark.parametrize("damage", ["cut", "torn header", "missing", "empty"])
+def test_a_damaged_file_is_recognised(tmp_path: Path, kind: str, damage: str) -> None:
     folder = tmp_path / "tokens-1" / "train"
     write(folder)
-    file = folder / f"en.{kind}"
+    file = folder / f"en.{kind}.npy"
     content = file.read_bytes()
-    damaged_contents = {"cut": content[:-8], "longer": content + b"\0" * 8, "empty": b""}
+    damaged_contents = {"cut": content[:-8], "torn header": content[:20], "empty": b""}
     if damage == "missing":
         file.unlink()
     else:
         file.write_bytes(damaged_contents[damage])
     with pytest.raises(StorageError, match=r"^the token store .*en is damaged \(.+\); delete the folder .*tokens-1 "):
         TokenStore(folder, "en", len(ROWS))
+
+
+def test_a_store_of_other_ids_is_recognised(tmp_path: Path) -> None:
+    write(tmp_path / "train")
+    write(tmp_path / "other", rows=[[1]])
+    (tmp_path / "other" / "en.ids.npy").replace(tmp_path / "train" / "en.ids.npy")
+    with pytest.raises(StorageError, match="1 tokens instead of 6"):
+        TokenStore(tmp_path / "train", "en", len(ROWS))
 
 
 def test_another_number_of_sentences_is_refused(tmp_path: Path) -> None:

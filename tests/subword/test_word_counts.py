@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from translator.errors import SubwordError
 from translator.subword import spelling
-from translator.subword.spelling import count_words, read_word_counts, write_word_counts
+from translator.subword.model import read_word_counts
+from translator.subword.spelling import count_words, write_word_counts
 
 
 @given(st.lists(st.text("abAB 'é۱.", max_size=20), max_size=5))

@@ -9,14 +9,14 @@ from typing import Final, Literal
 from tqdm import tqdm
 
 from translator.corpus.normalizer.normalizer import Normalizer
-from translator.corpus.prepared_corpus import PreparedCorpus
+from translator.corpus.prepared_corpus import PreparedCorpus, TextBlock
 from translator.data.pair_text import write_line_starts
 from translator.data.token_store import FORMAT, PairStore, TokenWriter
 from translator.run.files import DIGITS_IN_NAME, new_folder, prepared_folder, sha256_of_json
 from translator.run.logging import progress_bar
 from translator.run.workers import map_in_order
 from translator.subword import SubwordPair
-from translator.subword.block_encoding import BlockEncoder, PairBlock
+from translator.subword.block_encoding import BlockEncoder
 from translator.subword.model import ALL_CORES
 from translator.subword.placeholders import PLACEHOLDERS_VERSION
 
@@ -106,12 +106,12 @@ def _write_stores(
     write_line_starts(corpus, folder / "train")  # augmentation reads the text of any training pair
 
 
-def _blocks(corpus: PreparedCorpus) -> Iterator[PairBlock]:
-    """Yield the text of all stored splits and their sources, in this order."""
+def _blocks(corpus: PreparedCorpus) -> Iterator[tuple[TextBlock, TextBlock, bool]]:
+    """Yield both texts of all stored splits and their sources, in this order, and whether they are normalized."""
     source_side, target_side = corpus.sides
     for split in STORED_SPLITS:
         for name in corpus.names(split):
             source_blocks = corpus.blocks(split, name, source_side, _BLOCK_PAIRS)
             target_blocks = corpus.blocks(split, name, target_side, _BLOCK_PAIRS)
             for source, target in zip(source_blocks, target_blocks, strict=True):
-                yield PairBlock(source=source, target=target, is_normalized=split == "train")
+                yield source, target, split == "train"

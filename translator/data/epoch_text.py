@@ -28,7 +28,7 @@ from translator.subword.block_encoding import FlatRows
 from translator.subword.source_text import training_pair
 from translator.subword.subword_sampling import SubwordSampler
 
-VERSION: Final = 6  # increased when the same settings give other pieces
+VERSION: Final = 7  # increased when the same settings give other pieces
 _KEPT_PAIRS: Final = 20_000  # changed pairs whose ids are kept, a few MB
 
 
@@ -115,8 +115,8 @@ class EpochText:
         # 3. Sampled pieces replace the usual ones, where they fit.
         if self.sampling > 0:
             for side, (model, text) in enumerate(zip(self.models, changed_pair, strict=True)):
-                sampler = _sampler(model, self.sampling, f"{self.seed} {epoch} {self.store.sides[side]}")
-                (sample,) = sampler.sample([text], [place])
+                sampler = _sampler(model, self.sampling)
+                sample = sampler.sample(text, f"{self.seed} {epoch} {self.store.sides[side]} {place}")
                 if not self._is_too_long(sample):
                     rows[side] = sample
         source, target = rows
@@ -133,9 +133,9 @@ def _changed_row(text: EpochText, epoch: int, pair: int, repetition: int, kinds:
 
 
 @functools.lru_cache(maxsize=2)
-def _sampler(model: SubwordModel, strength: float, seed: str) -> SubwordSampler:
-    """Return the sampler of a side for an epoch; those of both sides are kept, with the words that they have seen."""
-    return model.sampler(strength, seed)
+def _sampler(model: SubwordModel, strength: float) -> SubwordSampler:
+    """Return the sampler of a side; those of both sides are kept, with the words that they have seen."""
+    return model.sampler(strength)
 
 
 def _with_rows(rows: FlatRows, places: Numbers, new_rows: Sequence[Ids]) -> FlatRows:

@@ -49,16 +49,17 @@ class LengthReport:
 def measure_lengths(split: str, store: PairStore, limit: int) -> Iterator[LengthReport]:
     """Yield the report of each source in `store`; pairs with a side of more than `limit` tokens are over-long."""
     for name, (start, end) in zip(store.pairs, itertools.pairwise(store.starts.tolist()), strict=True):
-        lengths = store.lengths(np.arange(start, end))
-        fits = lengths.longer_side <= limit
+        source_lengths, target_lengths = store.lengths(np.arange(start, end))
+        longer_side = np.maximum(source_lengths, target_lengths)
+        fits = longer_side <= limit
         yield LengthReport(
             split=split,
             name=name,
             pairs=end - start,
             over_long=end - start - int(fits.sum()),
-            longest=int(lengths.longer_side.max()),
-            source_tokens=int(lengths.source[fits].sum()),
-            target_tokens=int(lengths.target[fits].sum()),
+            longest=int(longer_side.max()),
+            source_tokens=int(source_lengths[fits].sum()),
+            target_tokens=int(target_lengths[fits].sum()),
         )
 
 
@@ -174,8 +175,7 @@ class DataHandler:
         """Yield every usable validation pair once, in batches that are the same for every call and seed."""
         store = self._stores["validation"]
         usable = np.concatenate([np.zeros(0, np.int64), *store.usable_by_source(self._row_length)])
-        lengths = store.lengths(usable)
-        plan = plan_rows(lengths.source, lengths.target, self._row_length, epoch_generator(0, 0))
+        plan = plan_rows(*store.lengths(usable), self._row_length, epoch_generator(0, 0))
         for begin in range(0, len(plan), self._rows):
             end = min(begin + self._rows, len(plan))
             pair_counts = np.zeros(self._rows, np.int64)

@@ -2,14 +2,14 @@
 
 A folder holds one split, with two files for each side:
 
-SIDE.ids       the ids of all sentences, without special tokens: little-endian uint16 if the vocabulary has at most
-               65,536 pieces, else int32
-SIDE.offsets   little-endian int64: the start of each sentence, and finally the total
+SIDE.ids.npy       the ids of all sentences, without special tokens: little-endian uint16 if the vocabulary has at most
+                   65,536 pieces, else int32
+SIDE.offsets.npy   little-endian int64: the start of each sentence, and finally the total
 """
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,8 @@ from translator.corpus.prepared_corpus import Side
 from translator.run.files import damaged, storage_errors
 from translator.subword.block_encoding import FlatRows
 
-FORMAT: Final = 4  # of a folder of stores
+FORMAT: Final = 5  # of a folder of stores
 _OFFSET: Final = np.dtype("<i8")
-_TYPES: Final[dict[int, np.dtype[Any]]] = {2: np.dtype("<u2"), 4: np.dtype("<i4")}
-"""The types of ids, by their bytes."""
 
 
 # --- one side of a split ---
@@ -35,15 +33,17 @@ class TokenWriter:
         """Take the folder of the split, and the number of different ids."""
         self._folder = folder
         self._side = side
-        self._type = _TYPES[2 if vocabulary_size <= 2**16 else 4]
+        self._type: np.dtype[Any] = np.dtype("<u2" if vocabulary_size <= 2**16 else "<i4")
         self._tokens = 0
+        self._sentences = 0
 
     def __enter__(self) -> "TokenWriter":
         """Open the files of ids and offsets; raise StorageError if the folder is not writable."""
         with storage_errors(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._ids = (self._folder / f"{self._side}.ids").open("wb")
-            self._offsets = (self._folder / f"{self._side}.offsets").open("wb")
+            self._ids = (self._folder / f"{self._side}.ids.npy").open("wb")
+            self._offsets = (self._folder / f"{self._side}.offsets.npy").open("wb")
+            self._write_headers()
             self._offsets.write(np.zeros(1, _OFFSET).tobytes())
         return self
 
@@ -54,12 +54,25 @@ class TokenWriter:
             self._ids.write(rows.ids.astype(self._type).tobytes())
             self._offsets.write(ends.tobytes())
         self._tokens += len(rows.ids)
+        self._sentences += len(rows.lengths)
 
     def __exit__(self, *_: object) -> None:
         """Close the files; raise StorageError if the disk is full."""
         with storage_errors(self._folder):
+            self._write_headers()
             self._ids.close()
             self._offsets.close()
+
+    def _write_headers(self) -> None:
+        """Write the counts so far to the start of both files; numpy leaves room in a header for a larger count."""
+        _write_header(self._ids, self._type, self._tokens)
+        _write_header(self._offsets, _OFFSET, self._sentences + 1)
+
+
+def _write_header(file: BinaryIO, dtype: np.dtype[Any], count: int) -> None:
+    file.seek(0)
+    header = {"descr": dtype.str, "fortran_order": False, "shape": (count,)}
+    np.lib.format.write_array_header_1_0(file, header)
 
 
 class TokenStore:
@@ -68,17 +81,13 @@ class TokenStore:
     def __init__(self, folder: Path, side: Side, sentences: int) -> None:
         """Map the files of a side; raise StorageError if a size is not that of the number of `sentences`."""
         try:
-            self._offsets = _map(folder / f"{side}.offsets", _OFFSET)
+            self._offsets = _mapped(folder / f"{side}.offsets.npy")
+            self._ids = _mapped(folder / f"{side}.ids.npy")
             if len(self._offsets) != sentences + 1:
                 raise ValueError(f"{len(self._offsets) - 1:,} sentences instead of {sentences:,}")
-            file = folder / f"{side}.ids"
-            size = file.stat().st_size
-            tokens = int(self._offsets[-1])
-            bytes_of_id = size // tokens if tokens > 0 else 2
-            if bytes_of_id not in _TYPES or size != bytes_of_id * tokens:
-                raise ValueError(f"{file.name} has {size:,} bytes for {tokens:,} tokens")
-            self._ids = _map(file, _TYPES[bytes_of_id])
-        except (OSError, ValueError) as error:
+            if len(self._ids) != self._offsets[-1]:
+                raise ValueError(f"{len(self._ids):,} tokens instead of {self._offsets[-1]:,}")
+        except (OSError, ValueError, EOFError) as error:
             raise damaged(f"the token store {folder / side}", str(error), folder.parent) from error
 
     def lengths(self, numbers: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
@@ -93,11 +102,9 @@ class TokenStore:
         return FlatRows(ids=self._ids[places].astype(np.int32), lengths=lengths)
 
 
-def _map(file: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return the numbers of `file`, memory-mapped; raise ValueError if its size is no multiple of theirs."""
-    if file.stat().st_size == 0:  # an empty file cannot be mapped
-        return np.empty(0, dtype)
-    return np.memmap(file, dtype, mode="r").view(np.ndarray)  # a memmap is slow to slice
+def _mapped(file: Path) -> NDArray[Any]:
+    """Return the numbers of `file`, memory-mapped; raise OSError, ValueError or EOFError if it is damaged."""
+    return np.asarray(np.load(file, mmap_mode="r"))  # a memmap is slow to slice
 
 
 def ranges(starts: NDArray[np.int64], lengths: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
@@ -113,18 +120,6 @@ def ranges(starts: NDArray[np.int64], lengths: NDArray[np.integer[Any]]) -> NDAr
 
 
 # --- pairs of several sources ---
-
-
-class PairLengths(NamedTuple):
-    """The tokens of N pairs; each side includes the special token that a batch adds to it."""
-
-    source: NDArray[np.int64]  # (N,)
-    target: NDArray[np.int64]  # (N,)
-
-    @property
-    def longer_side(self) -> NDArray[np.int64]:
-        """Tokens of the longer side of each pair, (N,)."""
-        return np.maximum(self.source, self.target)
 
 
 class PairStore:
@@ -149,9 +144,12 @@ class PairStore:
     def __len__(self) -> int:
         return int(self.starts[-1])
 
-    def lengths(self, numbers: NDArray[np.integer[Any]]) -> PairLengths:
-        """Return the tokens of the pairs `numbers`, (N,), in any order."""
-        return PairLengths(source=self._source.lengths(numbers) + 1, target=self._target.lengths(numbers) + 1)
+    def lengths(self, numbers: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the tokens of the sources and the targets of the pairs `numbers`, (N,), in any order.
+
+        Both include the special token that a batch adds to each sentence.
+        """
+        return self._source.lengths(numbers) + 1, self._target.lengths(numbers) + 1
 
     def __getitem__(self, number: int) -> tuple[Ids, Ids]:
         """Return the ids of both sides of pair `number`, without special tokens."""
@@ -165,5 +163,5 @@ class PairStore:
     def usable_by_source(self, row_length: int) -> list[NDArray[np.int64]]:
         """Return, for each source, the numbers of the pairs that fit into a row of `row_length` positions."""
         numbers = np.arange(len(self))
-        usable = numbers[self.lengths(numbers).longer_side <= row_length]
+        usable = numbers[np.maximum(*self.lengths(numbers)) <= row_length]
         return np.split(usable, np.searchsorted(usable, self.starts[1:-1]))

@@ -204,9 +204,7 @@ class TrainingBatches:
         # 1. The pairs that the epoch draws, and their stored lengths.
         store = self.text.store
         drawn = epoch_draws(store.usable_by_source(self.row_length), self.drawn, self.seed, epoch)
-        lengths = store.lengths(drawn.pairs)
-        source_lengths = lengths.source.astype(np.int32)
-        target_lengths = lengths.target.astype(np.int32)
+        source_lengths, target_lengths = (lengths.astype(np.int32) for lengths in store.lengths(drawn.pairs))
 
         # 2. The lengths of those that the epoch changes.
         changed = np.flatnonzero(self.text.is_changed(drawn))

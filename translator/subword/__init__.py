@@ -1,7 +1,6 @@
 """Subword models: training, loading and sampling of SentencePiece models, one per language or joint."""
 
-from translator.subword.model import SubwordModel
-from translator.subword.pair import JOINT_FILE, SOURCE_FILE, TARGET_FILE, SubwordPair
+from translator.subword.model import JOINT_FILE, SOURCE_FILE, TARGET_FILE, SubwordModel, SubwordPair
 from translator.subword.preparation import prepare_subword
 from translator.subword.training import VocabularySizeError, uses_byte_fallback
 

@@ -33,14 +33,6 @@ class FlatRows(NamedTuple):
         return cls(ids=ids, lengths=lengths)
 
 
-class PairBlock(NamedTuple):
-    """Consecutive pairs of one source, for the process that encodes them."""
-
-    source: TextBlock
-    target: TextBlock
-    is_normalized: bool
-
-
 class BlockEncoder:
     """Encodes blocks of pairs, in a worker process."""
 
@@ -60,14 +52,15 @@ class BlockEncoder:
         self._normalizer = Normalizer(normalization, languages, rules)
         self._threads = threads
 
-    def __call__(self, block: PairBlock) -> tuple[FlatRows, FlatRows]:
-        """Return the ids of the sources and the targets of `block`.
+    def __call__(self, block: tuple[TextBlock, TextBlock, bool]) -> tuple[FlatRows, FlatRows]:
+        """Return the ids of the sources and the targets of `block`: both texts, and whether they are normalized.
 
         The text is normalized, and has placeholders if the models have some.
         """
-        sources = block.source.lines()
-        targets = block.target.lines()
-        if not block.is_normalized:
+        source_block, target_block, is_normalized = block
+        sources = source_block.lines()
+        targets = target_block.lines()
+        if not is_normalized:
             sources = [self._normalizer.source(source) for source in sources]
             targets = [self._normalizer.target(target) for target in targets]
         for number, (source, target) in enumerate(zip(sources, targets, strict=True)):

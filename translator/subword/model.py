@@ -1,8 +1,9 @@
-"""One SentencePiece model: text to ids and back."""
+"""SentencePiece models: text to ids and back; one model, and the pair of a run."""
 
 import hashlib
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -13,8 +14,13 @@ from translator.core import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
 from translator.errors import SubwordError
 from translator.run.files import storage_errors
 from translator.subword.placeholders import PLACEHOLDERS
-from translator.subword.subword_sampling import ScoredPiece, SubwordSampler
+from translator.subword.spelling import NO_CORRECTION, SpellingCorrector
+from translator.subword.subword_sampling import SubwordSampler
 
+SOURCE_FILE: Final = "source.model"
+TARGET_FILE: Final = "target.model"
+JOINT_FILE: Final = "joint.model"
+WORDS_FILE: Final = "words.tsv"  # the words of the English training text with their counts
 ALL_CORES: Final = -1  # a thread of SentencePiece for each
 ERRORS_ONLY: Final = 2  # SentencePiece's log level without progress messages
 _NOT_TEXT: Final = frozenset({PAD, SOS, EOS})
@@ -71,12 +77,11 @@ class SubwordModel:
         row: list[int] = self._processor.encode(text, out_type=int)
         return row
 
-    def sampler(self, strength: float, seed: str) -> SubwordSampler:
+    def sampler(self, strength: float) -> SubwordSampler:
         """Return a sampler of random segmentations of texts; see `SubwordSampler`."""
-        pieces: dict[str, ScoredPiece] = {}
-        for token, piece in self.text_pieces.items():
-            pieces[piece] = ScoredPiece(token=token, score=float(self._processor.get_score(token)))
-        return SubwordSampler(pieces, sorted(self.byte_ids), strength, seed, self._processor.normalize)
+        ids = {piece: token for token, piece in self.text_pieces.items()}
+        scores = {piece: float(self._processor.get_score(token)) for piece, token in ids.items()}
+        return SubwordSampler(ids, scores, sorted(self.byte_ids), strength, self._processor.normalize)
 
     def decode_ids(self, rows: Sequence[Sequence[int]]) -> list[str]:
         """Return the text of each row of ids, on one line.
@@ -147,3 +152,58 @@ def _placeholders(processor: sentencepiece.SentencePieceProcessor) -> dict[str, 
         if token != UNK and processor.get_score(token) == 0:
             ids[placeholder] = token
     return ids
+
+
+# --- the models of a run ---
+
+
+@dataclass(frozen=True)
+class SubwordPair:
+    """The models of both sides; the same object if they are joint."""
+
+    source: SubwordModel
+    target: SubwordModel
+    correct_spelling: SpellingCorrector = NO_CORRECTION
+
+    @property
+    def joint(self) -> bool:
+        """Whether both sides share one vocabulary."""
+        return self.source is self.target
+
+    @property
+    def sha256(self) -> dict[str, str]:
+        """The SHA-256 of each model by file name, as recorded in checkpoints."""
+        if self.joint:
+            return {JOINT_FILE: self.source.sha256}
+        return {SOURCE_FILE: self.source.sha256, TARGET_FILE: self.target.sha256}
+
+    @classmethod
+    def load(cls, folder: Path) -> "SubwordPair":
+        """Return the models in `folder`: `joint.model`, or `source.model` and `target.model`.
+
+        Raises SubwordError: a file is missing or damaged.
+        """
+        if (folder / JOINT_FILE).exists():
+            source = target = SubwordModel.load(folder / JOINT_FILE)
+        else:
+            source = SubwordModel.load(folder / SOURCE_FILE)
+            target = SubwordModel.load(folder / TARGET_FILE)
+        word_counts = read_word_counts(folder / WORDS_FILE)
+        return cls(source=source, target=target, correct_spelling=SpellingCorrector(word_counts))
+
+
+def read_word_counts(path: Path) -> dict[str, int]:
+    """Return the counts in the file `path`; empty if the file is missing, as in runs of older versions.
+
+    Raises SubwordError: the file is damaged.
+    """
+    if not path.exists():
+        return {}
+    counts: dict[str, int] = {}
+    try:
+        for line in read_file(path).decode().splitlines():
+            word, count = line.split("\t")
+            counts[word] = int(count)
+    except ValueError as error:
+        raise SubwordError(f"{path} is damaged; {remedy(path)}") from error
+    return counts

@@ -15,9 +15,8 @@ from translator.run.files import new_folder, prepared_folder, sha256_of_json, wr
 from translator.run.folder import RunFolder
 from translator.run.logging import progress_bar
 from translator.run.workers import map_in_order
-from translator.subword.model import read_file
-from translator.subword.pair import WORDS_FILE, SubwordPair
-from translator.subword.spelling import count_words, read_word_counts, write_word_counts
+from translator.subword.model import WORDS_FILE, SubwordPair, read_file, read_word_counts
+from translator.subword.spelling import count_words, write_word_counts
 from translator.subword.training import (
     TrainingText,
     VocabularySizeError,

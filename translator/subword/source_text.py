@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from translator.config.corpus_section import PERSIAN
 from translator.subword.glossary import NO_GLOSSARY, Glossary
 from translator.subword.markup import without_tags
-from translator.subword.model import SubwordModel
-from translator.subword.pair import SubwordPair
+from translator.subword.model import SubwordModel, SubwordPair
 from translator.subword.placeholders import (
     change_numbers,
     cut_out,

@@ -9,9 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from translator.errors import SubwordError
 from translator.run.files import write_text
-from translator.subword.model import read_file, remedy
 
 FREQUENT: Final = 20  # minimum count in the training text of a word that can be a correction
 RARE: Final = 3  # in a small text, the minimum is its words divided by `_WORDS_FOR_ONE`, but at least this
@@ -179,20 +177,3 @@ def write_word_counts(path: Path, counts: Mapping[str, int]) -> None:
     by_frequency = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     lines = [f"{word}\t{count}\n" for word, count in by_frequency[:_MAX_STORED_WORDS]]
     write_text(path, "".join(lines))
-
-
-def read_word_counts(path: Path) -> dict[str, int]:
-    """Return the counts in the file `path`; empty if the file is missing, as in runs of older versions.
-
-    Raises SubwordError: the file is damaged.
-    """
-    if not path.exists():
-        return {}
-    counts: dict[str, int] = {}
-    try:
-        for line in read_file(path).decode().splitlines():
-            word, count = line.split("\t")
-            counts[word] = int(count)
-    except ValueError as error:
-        raise SubwordError(f"{path} is damaged; {remedy(path)}") from error
-    return counts
