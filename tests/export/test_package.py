@@ -11,6 +11,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+import yaml
 
 from tests.support.export_stand_ins import small_run
 from translator import Translator
@@ -18,6 +19,7 @@ from translator.corpus.normalizer.normalizer_file import read_rules, rules_of_ru
 from translator.errors import CheckpointError, InputError, RunError, StorageError
 from translator.evaluation.metrics import Score
 from translator.evaluation.results import add_scores
+from translator.export.model_card import licence_warnings
 from translator.export.package import FORMATS, export_run
 from translator.inference.engines.exported import INDEX_FILE, read_index
 from translator.run.files import write_json
@@ -263,8 +265,8 @@ def card(subword_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize(
     "words",
     [
-        "| sample | train | It comes with translator, Apache 2.0. |",
-        "| tatoeba | test | not stated; a public corpus of this name is Tatoeba",
+        "| sample | train | not stated | It comes with translator, Apache 2.0. |",
+        "| tatoeba | test | not stated | not stated; a public corpus of this name is Tatoeba",
         "CC BY 2.0 FR",
         "| tatoeba | 7, 2 of 9 left out (lines 3, 9) | bleu |",
         "12.34 (11.34–13.34)",
@@ -277,6 +279,34 @@ def card(subword_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 )
 def test_card_states_data_licence_scores_and_normalization_rules(words: str, card: str) -> None:
     assert words in card
+
+
+def test_the_card_begins_with_metadata_for_the_hub(card: str) -> None:
+    metadata = yaml.safe_load(card.split("---\n")[1])
+    assert metadata["license"] == "other"
+    assert metadata["datasets"] == ["sample", "tatoeba"]
+    (model,) = metadata["model-index"]
+    (result,) = model["results"]
+    assert result["dataset"]["name"] == "tatoeba"
+    assert result["metrics"] == [{"type": "bleu", "value": 12.34}]
+
+
+@pytest.mark.parametrize(
+    ("licence", "warning"),
+    [
+        (None, "the licence of `sample` is not stated (corpus.sources.licence)"),
+        ("CC BY-NC 4.0", "the licence of `sample` forbids commercial use: CC BY-NC 4.0"),
+        ("CC-BY-4.0", None),
+    ],
+)
+def test_an_export_warns_of_a_licence_that_is_missing_or_not_commercial(
+    run: RunFolder, licence: str | None, warning: str | None
+) -> None:
+    config = run.config()
+    (source, *_) = config.corpus.sources
+    source = source.model_copy(update={"licence": licence, "use": "train"})
+    corpus = config.corpus.model_copy(update={"sources": (source,)})
+    assert licence_warnings(config.model_copy(update={"corpus": corpus})) == ([warning] if warning else [])
 
 
 def test_card_states_no_score_of_other_weights(card: str) -> None:

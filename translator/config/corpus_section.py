@@ -147,6 +147,8 @@ class SourceConfig(TestSetConfig):
     """Sampling weight of each training pair, relative to sources of weight 1 (see `batching.temperature`)."""
     invalid_utf8: Literal["error", "drop"] = "error"
     """What to do with a line that is not UTF-8: `error` stops and names it, `drop` drops and counts its pair."""
+    licence: Annotated[str | None, Effect.FREE] = None
+    """Licence of the corpus, such as `CC-BY-4.0`; stands in the model card, and `export` warns where it is missing."""
     obtain: Annotated[str | None, Effect.FREE] = None
     """Where to get the file and where to put it; shown if it is missing, and in the model card of an export."""
 

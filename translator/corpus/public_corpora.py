@@ -66,7 +66,8 @@ class Dataset:
         if not self.parts:
             (archive,) = self.files
             origin = f"{self.title} ({self.licence}): translator download {self.name}"
-            source = {"name": self.label, "path": str(folder / archive.name), "obtain": origin}
+            place = str(folder / archive.name)
+            source = {"name": self.label, "path": place, "licence": self.licence, "obtain": origin}
             return {"corpus": {"sources": [source]}}
         test_sets = []
         for part in self.parts:

@@ -1,14 +1,19 @@
 """The model card: README.md of an export, which says what the model is, where it comes from and how to use it."""
 
+import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 import jinja2
+import yaml
 
 from translator.config import Config, SourceConfig
 from translator.config.corpus_section import ENGLISH
 from translator.corpus.held_out import left_out_note
 from translator.corpus.public_corpora import DATASETS
+from translator.evaluation import Score
 from translator.evaluation.results import saved_scores
+from translator.evaluation.text_variants import RAW
 from translator.inference.engines.exported import ExportIndex
 from translator.run.folder import RunFolder
 from translator.subword import JOINT_FILE, SOURCE_FILE, TARGET_FILE
@@ -17,6 +22,7 @@ from translator.subword.placeholders import PLACEHOLDERS
 _LIBRARIES: Final = {"marian": "transformers", "safetensors": "translator"}
 """The library that loads a format, where it has another name."""
 _LONGEST_INPUT: Final = 512  # tokens
+_NON_COMMERCIAL: Final = re.compile(r"\bNC\b|non-?commercial", re.IGNORECASE)
 
 
 def model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
@@ -28,12 +34,13 @@ def model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
     """
     search, languages, placeholders = config.search, config.corpus.languages, config.subword.placeholders
     from_english = languages[0] == ENGLISH
+    scores = [score for score in saved_scores(run) if score.checkpoint == index.state.name]
     text = (
         _environment()
         .get_template("model_card.md.j2")
         .render(
             index=index,
-            library=_LIBRARIES.get(index.format, index.format),
+            metadata=_metadata(index, config, scores),
             state=index.state,
             model=index.state.model,
             max_length=config.batching.max_length,
@@ -48,7 +55,7 @@ def model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
             from_english=from_english,
             **_normalizer_values(config),
             sources=_sources(config),
-            scores=[score for score in saved_scores(run) if score.checkpoint == index.state.name],
+            scores=scores,
         )
     )
     return text + "\n"
@@ -81,19 +88,64 @@ def _normalizer_values(config: Config) -> dict[str, Any]:
     }
 
 
-def _sources(config: Config) -> list[tuple[str, str, str]]:
-    """Return name, use and origin of each corpus of the run."""
-    rows = [(source.name, str(source.use), _origin(source)) for source in config.corpus.sources]
-    rows += [(source.name, "extra test set", _origin(source)) for source in config.evaluation.test_sources]
+def _sources(config: Config) -> list[tuple[str, str, str, str]]:
+    """Return name, use, licence and origin of each corpus of the run."""
+    rows = []
+    for source in config.corpus.sources:
+        rows.append((source.name, str(source.use), source.licence or "not stated", _origin(source)))
+    for source in config.evaluation.test_sources:
+        rows.append((source.name, "extra test set", "not stated", _origin(source)))
     return rows
+
+
+def _metadata(index: ExportIndex, config: Config, scores: Sequence[Score]) -> str:
+    """Return the card's metadata for the Hugging Face Hub as YAML."""
+    licences = {source.licence for source in config.corpus.sources}
+    licence = licences.pop() if len(licences) == 1 else None
+    raw_scores = [score for score in scores if score.normalization == RAW]
+    results = []
+    for test_set in dict.fromkeys(score.test_set for score in raw_scores):
+        metrics = [score for score in raw_scores if score.test_set == test_set]
+        result = {
+            "task": {"type": "translation", "name": "Translation"},
+            "dataset": {"type": test_set, "name": test_set},
+            "metrics": [{"type": score.metric, "value": round(score.score, 2)} for score in metrics],
+        }
+        results.append(result)
+    metadata: dict[str, Any] = {
+        "language": [language.code for language in config.corpus.languages],
+        "license": re.sub(r"[ _]", "-", licence.lower()) if licence else "other",
+        "library_name": _LIBRARIES.get(index.format, index.format),
+        "pipeline_tag": "translation",
+        "tags": ["translation", "transformer"],
+        "datasets": [source.name for source in config.corpus.sources],
+        "metrics": list(dict.fromkeys(score.metric for score in raw_scores)),
+    }
+    if results:
+        metadata["model-index"] = [{"name": index.run, "results": results}]
+    return yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True)
+
+
+def licence_warnings(config: Config) -> list[str]:
+    """Return a warning of each training corpus whose licence is not stated, or forbids commercial use."""
+    warnings = []
+    trained = [source for source in config.corpus.sources if source.use in ("auto", "train")]
+    for source in trained:
+        if source.licence is None:
+            warnings.append(f"the licence of `{source.name}` is not stated (corpus.sources.licence)")
+        elif _NON_COMMERCIAL.search(source.licence):
+            warnings.append(f"the licence of `{source.name}` forbids commercial use: {source.licence}")
+    return warnings
 
 
 def _origin(source: SourceConfig) -> str:
     """Return where a corpus comes from, as its recipe says, or as its name suggests."""
     if source.obtain and source.obtain.strip():
         return " ".join(source.obtain.split())
+    if source.licence is not None:
+        return "origin is not stated"
     # A name is a hint and no proof, so the card says `not stated`.
     dataset = DATASETS.get(source.name)
     if dataset is not None:
         return f"not stated; a public corpus of this name is {dataset.title} ({dataset.licence}, {dataset.home})"
-    return "origin and licence are not stated"
+    return "not stated"

@@ -14,12 +14,13 @@ from translator.corpus.normalizer.rules import NormalizerRules
 from translator.errors import InputError, RunError
 from translator.export.marian import marian_obstacles, write_marian_weights
 from translator.export.marian_tokenizer import write_marian_tokenizer
-from translator.export.model_card import model_card
+from translator.export.model_card import licence_warnings, model_card
 from translator.inference.engines.ctranslate2_writer import write_ctranslate2
 from translator.inference.engines.exported import CARD_FILE, ExportIndex, is_export, read_index, write_index
 from translator.inference.engines.run_subword import load_subword
 from translator.run.files import new_folder, write_text
 from translator.run.folder import MARK, RunFolder
+from translator.run.logging import LOGGER
 
 QUANTIZATIONS: Final = {
     "ctranslate2": ("float32", "float16", "bfloat16", "int16", "int8"),
@@ -94,6 +95,8 @@ def export_run(
             _write_run_files(beside, run, config, index, rules)
         write_text(beside / CARD_FILE, model_card(index, config, run))
         write_index(beside, index)
+    for warning in licence_warnings(config):
+        LOGGER.warning("%s; check what may be done with the model before you share it", warning)
     return target
 
 
