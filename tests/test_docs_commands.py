@@ -118,6 +118,7 @@ def fill(folder: Path) -> None:
     write_sides(folder / "book.en", folder / "persian.txt", text.sides(30))
     shutil.copy(folder / "book.en", folder / "english.txt")
     (folder / "reviews.csv").write_text("id,text\n1,It is good.\n2,It is late.\n", encoding="utf-8")
+    (folder / "terms.tsv").write_text("gate\tدروازه\n", encoding="utf-8")
     synthetic = folder / "data" / "back-translated"
     synthetic.mkdir()
     write_sides(synthetic / "synthetic.en", synthetic / "synthetic.fa", text.sides(60))

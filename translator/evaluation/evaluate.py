@@ -11,7 +11,7 @@ from typing import Final
 
 from tqdm import tqdm
 
-from translator.config import Config, ExternalMetric, MetricName
+from translator.config import Config, ExternalMetric, MetricName, SearchConfig
 from translator.corpus.held_out import HeldOutSet, HeldOutSplit
 from translator.corpus.normalizer.normalizer_file import rules_of_run
 from translator.corpus.normalizer.rules import NormalizerRules
@@ -204,6 +204,12 @@ def evaluate_systems(
     if page is not None:
         _write_page(page, evaluation, systems)
     return evaluation
+
+
+def as_evaluated(search: SearchConfig) -> SearchConfig:
+    """Return the settings by which test text is searched: in whole lines, and in full precision where it is `auto`."""
+    precision = "float32" if search.precision == "auto" else search.precision
+    return search.model_copy(update={"split_sentences": False, "precision": precision})
 
 
 # --- before the work ---

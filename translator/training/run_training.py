@@ -13,7 +13,7 @@ from translator.config.resuming import NO_CHANGES, Changes, shared_settings
 from translator.corpus.held_out import write_held_out
 from translator.data import DataHandler
 from translator.data.preparation_report import preparation_report, warn_of_few_pairs
-from translator.evaluation import Score, TranslatedPair, evaluate_run, saved_scores, search_label
+from translator.evaluation import Score, TranslatedPair, as_evaluated, evaluate_run, saved_scores, search_label
 from translator.evaluation.test_sets import own_texts
 from translator.run.files import hold_folder
 from translator.run.folder import RunFolder
@@ -163,7 +163,7 @@ def _evaluate(
     checkpoint = find_checkpoint(run.checkpoints_folder, "best").name
     if progress.best_score is None:
         LOGGER.warning("no validation has a finite %s, so `best` is %s", config.training.best_metric, checkpoint)
-    search = search_label(config.search.model_copy(update={"split_sentences": False}))  # evaluation keeps lines whole
+    search = search_label(as_evaluated(config.search))
     scores = [score for score in saved_scores(run) if score.checkpoint == checkpoint and score.search == search]
     # Scores on other texts alone do not show how good the run is.
     test_sets = own_texts(run, "test").keys()
