@@ -56,7 +56,7 @@ class Verb:
             help=self.summary.split("\n")[0],
             description=self.summary,
             epilog="\n  ".join(("examples:", *self.examples)) if self.examples else None,
-            formatter_class=VerbFormatter,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         for name, settings in self.options:
             parser.add_argument(name, **settings)
@@ -111,17 +111,6 @@ class VerbParser(argparse.ArgumentParser):
             say(message.removesuffix("\n"))
         else:
             super()._print_message(message, file)
-
-
-class VerbFormatter(argparse.HelpFormatter):
-    """Wraps paragraphs; those with indented lines (examples, exit codes) stay unchanged."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        paragraphs = []
-        for paragraph in text.split("\n\n"):
-            has_indented_lines = "\n  " in paragraph
-            paragraphs.append(paragraph if has_indented_lines else super()._fill_text(paragraph, width, indent))
-        return "\n\n".join(paragraphs)
 
 
 def _nearest(word: str, known_words: Iterable[str]) -> str:

@@ -18,7 +18,6 @@ from translator.cli.arguments import (
     SET,
     TEXT_FORMS,
     Verb,
-    VerbFormatter,
     VerbParser,
     option,
     place,
@@ -435,7 +434,7 @@ def parser() -> argparse.ArgumentParser:
         prog="translator",
         description="Train, evaluate and use English→Persian neural translation models.",
         epilog=_MANUAL,
-        formatter_class=VerbFormatter,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     program.add_argument("--version", action="version", version=f"translator {__version__}")
     # A verb of two words, such as `plot curves`, is a verb inside a group.
