@@ -169,9 +169,6 @@ def place(text: str) -> str:
 
 _SETTINGS: Final = "override config keys; one or more KEY.PATH=VALUE"
 SET: Final = option("--set KEY.PATH=VALUE", _SETTINGS, dest="overrides", action="append", default=[])
-CONFIG: Final = option(
-    "--config FILE", "YAML recipe, or the name of a shipped one (translator recipe)", required=True, type=place
-)
 PARENT_RUN: Final = option("--run FOLDER", "run folder, for example runs/sample", required=True, type=place)
 _NEWEST: Final = "run folder, for example runs/sample (default: the newest finished one below runs)"
 RUN: Final = option("--run FOLDER", _NEWEST, type=place)
@@ -245,7 +242,11 @@ def search_flags(options: argparse.Namespace) -> list[str]:
 
 
 def load_model(
-    runs: Sequence[Path | str], engine: str, checkpoint: str, device: str, overrides: Sequence[str]
+    runs: Sequence[Path | str],
+    engine: str = "auto",
+    checkpoint: str = "best",
+    device: str = "auto",
+    overrides: Sequence[str] = (),
 ) -> "Translator":
     """Return the translator of the runs; set the number of torch threads to that of the run.
 
