@@ -53,8 +53,7 @@ SHORT: Final = (
 )
 IMPORTED: Final = (
     *("ctranslate2", "matplotlib.figure", "pooch", "requests", "sacrebleu", "tensorboard.compat.proto.event_pb2"),
-    *("translator.cli.distilling", "translator.cli.fine_tuning", "translator.cli.back_translating"),
-    *("translator.cli.small_verbs", "translator.evaluation", "translator.export.package"),
+    *("translator.cli.deriving", "translator.cli.small_verbs", "translator.evaluation", "translator.export.package"),
     *("translator.training.run_training", "translator.training.monitoring.monitor", "translator.inference.translator"),
 )
 """Modules that the commands use, imported once."""

@@ -136,7 +136,7 @@ def test_the_evaluation_of_the_parent_stays(tuned: FineTuning) -> None:
 @pytest.fixture
 def without_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the comparison of both runs, which the tests above see."""
-    monkeypatch.setattr("translator.cli.fine_tuning.compare_runs", lambda *_: None)
+    monkeypatch.setattr("translator.cli.deriving.compare_runs", lambda *_: None)
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def without_training(monkeypatch: pytest.MonkeyPatch, without_comparison: None) 
     def write_run(recipe: str, overrides: Sequence[str], stop: StopRequest) -> None:
         untrained_run(load_config(recipe, overrides))
 
-    monkeypatch.setattr("translator.cli.fine_tuning.train_recipe", write_run)
+    monkeypatch.setattr("translator.cli.deriving.train_recipe", write_run)
 
 
 @pytest.mark.usefixtures("without_comparison")

@@ -57,7 +57,7 @@ class Verb:
             help=self.summary.split("\n")[0],
             description=self.summary,
             epilog="\n  ".join(("examples:", *self.examples)) if self.examples else None,
-            formatter_class=VerbFormatter,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         for name, settings in self.options:
             parser.add_argument(name, **settings)
@@ -112,17 +112,6 @@ class VerbParser(argparse.ArgumentParser):
             say(message.removesuffix("\n"))
         else:
             super()._print_message(message, file)
-
-
-class VerbFormatter(argparse.HelpFormatter):
-    """Wraps paragraphs; those with indented lines (examples, exit codes) stay unchanged."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        paragraphs = []
-        for paragraph in text.split("\n\n"):
-            has_indented_lines = "\n  " in paragraph
-            paragraphs.append(paragraph if has_indented_lines else super()._fill_text(paragraph, width, indent))
-        return "\n\n".join(paragraphs)
 
 
 def _nearest(word: str, known_words: Iterable[str]) -> str:
@@ -181,9 +170,6 @@ def place(text: str) -> str:
 
 _SETTINGS: Final = "override config keys; one or more KEY.PATH=VALUE"
 SET: Final = option("--set KEY.PATH=VALUE", _SETTINGS, dest="overrides", action="append", default=[])
-CONFIG: Final = option(
-    "--config FILE", "YAML recipe, or the name of a shipped one (translator recipe)", required=True, type=place
-)
 PARENT_RUN: Final = option("--run FOLDER", "run folder, for example runs/sample", required=True, type=place)
 _NEWEST: Final = "run folder, for example runs/sample (default: the newest finished one below runs)"
 RUN: Final = option("--run FOLDER", _NEWEST, type=place)
@@ -260,7 +246,11 @@ def search_flags(options: argparse.Namespace) -> list[str]:
 
 
 def load_model(
-    runs: Sequence[Path | str], engine: str, checkpoint: str, device: str, overrides: Sequence[str]
+    runs: Sequence[Path | str],
+    engine: str = "auto",
+    checkpoint: str = "best",
+    device: str = "auto",
+    overrides: Sequence[str] = (),
 ) -> "Translator":
     """Return the translator of the runs; set the number of torch threads to that of the run.
 

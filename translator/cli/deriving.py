@@ -1,23 +1,44 @@
-"""What the verbs that build on a trained run share: the run, its text and translations, and the comparison."""
+"""The verbs that build on a trained run: fine-tune, back-translate, distill; first what they share."""
 
+import argparse
+import shlex
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from translator.cli.arguments import say
-from translator.corpus.derived import read_monolingual
-from translator.corpus.normalizer.normalizer_file import normalizer_of_run
+from translator.checkpoint.state import MODEL_FILE, find_checkpoint
+from translator.cli.arguments import load_model, say, search_flags
+from translator.cli.training import train_recipe
+from translator.corpus import derived
+from translator.corpus.normalizer.normalizer_file import normalizer_of_run, rules_of_run
+from translator.corpus.prepared_corpus import PreparedCorpus
+from translator.corpus.sources import corpora_in_arguments, with_overrides
 from translator.errors import InputError
+from translator.evaluation.metrics import sentence_bleu, sentence_chrf, show_value
 from translator.inference.engines.exported import is_export
 from translator.inference.files.document import Document
 from translator.inference.files.file_translation import translate_file
 from translator.inference.files.output_formats import OutputForm
-from translator.recipes.text_folder import TextFolder
+from translator.recipes.corpus_recipe import measure
+from translator.recipes.derived_recipe import derived_folder, free_name, names_of
+from translator.recipes.distillation import write_distillation
+from translator.recipes.fine_tuning import LARGEST_REPLAY, write_fine_tuning
+from translator.recipes.text_folder import TextFolder, text_folder
 from translator.run.folder import RunFolder
+from translator.run.signals import StopRequest
+from translator.run.text import text_table
 
 if TYPE_CHECKING:
     from translator.inference.translator import Translator
+
+_LONGEST_NAME: Final = 60  # characters of the names of the new text, in the name of a fine-tuned run
+_LEAST_CHRF: Final = 20.0  # of a round trip
+_BACK_TRANSLATED: Final = ("monolingual.fa", "translated.en", "round-trip.fa", "synthetic.en", "synthetic.fa")
+_TIMED_SENTENCES: Final = 500
+_WARM_UP_SENTENCES: Final = 8  # translated before the clock starts
 
 
 def open_trained_run(folder: str, direction: str | None = None) -> RunFolder:
@@ -39,9 +60,6 @@ def open_trained_run(folder: str, direction: str | None = None) -> RunFolder:
 def compare_runs(before: Path, after: Path, test_sets: Sequence[str]) -> None:
     """Evaluate two runs on the same test sets; print score differences with p-values of paired bootstrap tests."""
     from translator.evaluation import System, evaluate_systems
-    from translator.evaluation.metrics import show_value
-    from translator.run.folder import RunFolder
-    from translator.run.text import text_table
 
     output = after / "evaluation"
     # The evaluation of the run before, which may have more metrics, stays as it is.
@@ -77,7 +95,9 @@ def monolingual_lines(files: Sequence[str], run: RunFolder) -> list[str]:
     """
     config = run.config()
     normalizer = normalizer_of_run(run, config)
-    lines, counts = read_monolingual([Path(file) for file in files], normalizer, config.corpus.filters.max_words)
+    lines, counts = derived.read_monolingual(
+        [Path(file) for file in files], normalizer, config.corpus.filters.max_words
+    )
     if not lines:
         raise InputError(f"no line of {', '.join(files)} has text to translate ({format_counts(counts)})")
     say(f"{config.corpus.languages[0].name} lines: {format_counts(counts)}")
@@ -102,3 +122,183 @@ def write_translations(
     made_from = translate_file(load, document, output, earlier)
     texts.note(name, made_from)
     say(f"{output} {'exists and is reused' if made_from == earlier else 'is written'}")
+
+
+# --- the verbs ---
+
+
+def fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
+    """Continue the training of a run on new text, and compare both models."""
+    # 1. Read the run and the new text, which gets names that the run does not have yet.
+    if not 0 <= options.replay <= LARGEST_REPLAY:
+        raise InputError(f"--replay {options.replay}: the share must be at least 0 and at most {LARGEST_REPLAY}")
+    sources = with_overrides(corpora_in_arguments(options.corpora), options.overrides)
+    parent = open_trained_run(options.run)
+    taken_names = names_of(parent.config())
+    sources = [source.model_copy(update={"name": free_name(source.name, taken_names)}) for source in sources]
+    names = "+".join(source.name for source in sources)[:_LONGEST_NAME]
+    folder = derived_folder(options.output or f"{parent.path}-{names}", parent)
+    corpus = derived.corpus_of_run(parent.config(), rules_of_run(parent))
+    sizes = [measure([source]) for source in sources]
+
+    # 2. Write the recipe and the old text, and train.
+    recipe, lines = write_fine_tuning(
+        parent,
+        corpus,
+        sources,
+        sizes,
+        folder,
+        replay_share=options.replay,
+        recipe=options.recipe,
+        overrides=options.overrides,
+    )
+    say(*lines, "", f"translator train --config {shlex.quote(str(recipe))}", "")
+    train_recipe(str(recipe), (), stop)
+
+    # 3. Compare both models on old and new test text.
+    tuned = RunFolder.open(folder)
+    compare_runs(
+        parent.path, folder, derived.test_set_arguments(derived.corpus_of_run(tuned.config(), rules_of_run(tuned)))
+    )
+    example = parent.config().corpus.languages[0].example
+    say("", "Next:", f'  translator translate --run {shlex.quote(str(folder))} "{example}"')
+
+
+def back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
+    """Translate Persian text into English, and write the pairs that pass the filters."""
+    # 1. Read the runs and the text.
+    if options.min_chrf is not None and options.round_trip is None:
+        raise InputError("--min-chrf has no meaning without --round-trip; name an en-fa run there, or leave it out")
+    backward = open_trained_run(options.run, "fa-en")
+    forward = None if options.round_trip is None else open_trained_run(options.round_trip, "en-fa")
+    lines = monolingual_lines(options.monolingual, backward)
+
+    folder = Path(options.output)
+    monolingual, english, round_trip, *synthetic = (folder / name for name in _BACK_TRANSLATED)
+    model = options.engine, "best", options.device, tuple(search_flags(options))
+    with text_folder(folder, _BACK_TRANSLATED) as texts:
+        # 2. Translate into English, and back if the pairs are filtered by that.
+        derived.write_lines(monolingual, lines)
+        write_translations(partial(load_model, (backward.path,), *model), monolingual, texts, english.name)
+        scores = None
+        if forward is not None:
+            write_translations(partial(load_model, (forward.path,), *model), english, texts, round_trip.name)
+            scores = sentence_chrf(list(derived.read_texts(round_trip)), [(line,) for line in lines])
+
+        # 3. Write the pairs that pass the filters.
+        least = _LEAST_CHRF if options.min_chrf is None else options.min_chrf
+        filters = backward.config().corpus.filters
+        pairs, counts = derived.synthetic_pairs(list(derived.read_texts(english)), lines, filters, scores, least)
+        for side, file in enumerate(synthetic):
+            derived.write_lines(file, (pair[side] for pair in pairs))
+    say(f"back-translated pairs: {format_counts(counts)}")
+    if not pairs:
+        raise InputError(
+            f"no back-translated pair is left; check the text ({monolingual}) and its translations ({english}), "
+            "or loosen corpus.filters of the run"
+        )
+    files = [f"corpus.sources.2.{key}_path={file}" for key, file in zip(("source", "target"), synthetic, strict=True)]
+    say("", "Next: mix them in, as configs/back-translation.yaml does:")
+    say(f"  translator train --config back-translation --set {shlex.join(files)}", "")
+
+
+def distill(options: argparse.Namespace, stop: StopRequest) -> None:
+    """Train a student on the translations of a run, export it, and compare both."""
+    # 1. Read the run and its text.
+    if options.beam < 2:
+        raise InputError(f"--beam {options.beam}: distillation needs at least two hypotheses; 5 is usual")
+    teacher = open_trained_run(options.run)
+    student = derived_folder(options.output or f"{teacher.path}-student", teacher)
+    corpus = derived.corpus_of_run(teacher.config(), rules_of_run(teacher))
+    source_side, target_side = corpus.sides
+    monolingual = None
+    lines: list[str] = []
+    if options.monolingual:
+        monolingual = free_name("monolingual", names_of(teacher.config()))
+        lines = monolingual_lines(options.monolingual, teacher)
+
+    # 2. Write the recipe of the student.
+    folder = student.with_name(f"{student.name}.text")
+    recipe, line = write_distillation(
+        teacher,
+        corpus,
+        student,
+        folder,
+        monolingual=monolingual,
+        recipe=options.recipe,
+        overrides=options.overrides,
+    )
+    say(line)
+
+    # 3. The teacher translates; of its hypotheses for a pair, the one nearest to the reference is used.
+    beam_search = ("search.method=beam", f"search.beam_size={options.beam}")
+    load_teacher = partial(load_model, (teacher.path,), overrides=beam_search)
+    names = [f"{name}.{target_side}" for name in corpus.names("train")]
+    if monolingual is not None:
+        names += [f"{monolingual}.{source_side}", f"{monolingual}.{target_side}"]
+    with text_folder(folder, names) as texts:
+        if monolingual is not None:
+            source = folder / f"{monolingual}.{source_side}"
+            derived.write_lines(source, lines)
+            write_translations(load_teacher, source, texts, f"{monolingual}.{target_side}")
+        for name in corpus.names("train"):
+            source = corpus.directory / "train" / f"{name}.{source_side}"
+            write_translations(load_teacher, source, texts, f"{name}.jsonl", options.beam)
+            _choose_translations(corpus, name, texts)
+
+    # 4. The student learns.
+    say("", f"translator train --config {shlex.quote(str(recipe))}", "")
+    train_recipe(str(recipe), (), stop)
+    _export_and_compare(teacher, student, corpus)
+
+
+def _choose_translations(corpus: PreparedCorpus, name: str, texts: TextFolder) -> None:
+    """Write the translation of each line of a source that is nearest to its reference, unless `texts` has them."""
+    n_best, best = f"{name}.jsonl", f"{name}.{corpus.sides[1]}"
+    made_from = f"{corpus.fingerprint} {texts.made_from(n_best)}"
+    if texts.made_from(best) == made_from:
+        return
+    references = corpus.lines("train", name, corpus.sides[1])
+    rows = derived.read_texts(texts.folder / n_best)
+    derived.write_lines(texts.folder / best, derived.best_translations(rows, references, sentence_bleu))
+    texts.note(best, made_from)
+
+
+def _export_and_compare(teacher: RunFolder, student: Path, corpus: PreparedCorpus) -> None:
+    """Export a student in int8, and compare its scores, size and speed with those of its teacher."""
+    from translator.export.package import export_run  # with torch, after the mistakes of the user
+
+    # Int8 is what a small student is made for: a quarter of the size, and faster on a CPU.
+    small = student.with_name(f"{student.name}-int8")
+    if is_export(small):
+        say("", f"{small} exists and is reused; delete it to export the student again")
+    else:
+        export_run(student, "ctranslate2", small, quantization="int8")
+    names = corpus.names("test")
+    if not names:
+        say("", f"no test text: {teacher.path} and {small} are not compared")
+        return
+    compare_runs(teacher.path, small, derived.test_set_arguments(corpus))
+
+    # Speed depends on the machine, so both models translate the same lines here and now.
+    lines: list[str] = []
+    for name in names:
+        lines += corpus.lines("test", name, corpus.sides[0])
+    lines = lines[:_TIMED_SENTENCES]
+    teacher_line = _size_and_speed("teacher", teacher.path, lines)
+    student_line = _size_and_speed("student in int8", small, lines)
+    say("", teacher_line, student_line)
+    say("", "Next:", f"  translator serve --run {shlex.quote(str(small))}")
+
+
+def _size_and_speed(name: str, folder: Path, lines: Sequence[str]) -> str:
+    """Return a line with size and speed of a run or an export; a first translation, to warm up, is not timed."""
+    translator = load_model([folder])
+    translator.translate_lines(lines[:_WARM_UP_SENTENCES])
+    start = time.perf_counter()
+    translator.translate_lines(lines)
+    speed = len(lines) / (time.perf_counter() - start)
+    model = folder / "model.bin"  # of an export
+    if not model.exists():
+        model = find_checkpoint(folder / "checkpoints", "best") / MODEL_FILE
+    return f"{name}: {model.stat().st_size / 1e6:.1f} MB, {speed:.0f} sentences a second ({translator.searcher.name})"

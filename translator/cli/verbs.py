@@ -5,7 +5,7 @@ that takes time, and `translator --help` is quick.
 """
 
 import argparse
-from typing import Final
+from typing import Any, Final
 
 from translator import __version__
 from translator.cli.arguments import (
@@ -17,8 +17,8 @@ from translator.cli.arguments import (
     SEARCH,
     SET,
     TEXT_FORMS,
+    Option,
     Verb,
-    VerbFormatter,
     VerbParser,
     option,
     place,
@@ -46,7 +46,6 @@ _RECIPE: Final = (
     option("--corpus PATH", _CORPUS, dest="corpora", action="append", nargs="+", type=place, default=[]),
     SET,
 )
-_PLAIN_TEXT: Final = "one sentence per line, in UTF-8 or UTF-16, plain or compressed by gzip, xz or zstd"
 _SPARE_HOST: Final = "host name that requests may use, in addition to localhost; repeat it for several"
 _PICTURE: Final = option("--output FILE", "picture file to write; ends in .png or .svg", required=True, type=place)
 
@@ -180,6 +179,14 @@ _EVALUATION: Final = (
         run="translator.cli.evaluating:compare",
     ),
 )
+
+
+def _monolingual(what: str, **settings: Any) -> Option:
+    """Return the option that names files of text in one language."""
+    form = "one sentence per line, in UTF-8 or UTF-16, plain or compressed by gzip, xz or zstd"
+    return option("--monolingual FILE", f"{what}, {form}", nargs="+", action="extend", type=place, **settings)
+
+
 _DERIVING: Final = (
     Verb(
         "fine-tune",
@@ -208,21 +215,14 @@ _DERIVING: Final = (
             SET,
         ),
         examples=("translator fine-tune --run runs/mizan --corpus my.en my.fa",),
-        run="translator.cli.fine_tuning:fine_tune",
+        run="translator.cli.deriving:fine_tune",
     ),
     Verb(
         "back-translate",
         "make training pairs from monolingual Persian text, with a run that translates Persian into English",
         options=(
             PARENT_RUN,
-            option(
-                "--monolingual FILE",
-                f"Persian text, {_PLAIN_TEXT}",
-                nargs="+",
-                action="extend",
-                type=place,
-                required=True,
-            ),
+            _monolingual("Persian text", required=True),
             option(
                 "--output FOLDER",
                 "folder of the pairs (default: data/back-translated)",
@@ -236,7 +236,7 @@ _DERIVING: Final = (
             *SEARCH,
         ),
         examples=("translator back-translate --run runs/mizan-reverse --monolingual persian.txt",),
-        run="translator.cli.back_translating:back_translate",
+        run="translator.cli.deriving:back_translate",
     ),
     Verb(
         "distill",
@@ -255,19 +255,12 @@ _DERIVING: Final = (
                 type=int,
                 default=5,
             ),
-            option(
-                "--monolingual FILE",
-                f"more text for the teacher to translate, in its source language, {_PLAIN_TEXT}",
-                nargs="+",
-                action="extend",
-                type=place,
-                default=[],
-            ),
+            _monolingual("more text for the teacher to translate, in its source language", default=[]),
             option("--output FOLDER", "folder of the student's run (default: RUN-student)", type=place),
             SET,
         ),
         examples=("translator distill --run runs/cpu-small",),
-        run="translator.cli.distilling:distill",
+        run="translator.cli.deriving:distill",
     ),
 )
 _USING: Final = (
@@ -436,7 +429,7 @@ def parser() -> argparse.ArgumentParser:
         prog="translator",
         description="Train, evaluate and use English→Persian neural translation models.",
         epilog=_MANUAL,
-        formatter_class=VerbFormatter,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     program.add_argument("--version", action="version", version=f"translator {__version__}")
     # A verb of two words, such as `plot curves`, is a verb inside a group.

@@ -5,7 +5,6 @@ import ipaddress
 import math
 import socket
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Final
 
 import uvicorn
@@ -17,7 +16,6 @@ from translator.serve import Limits
 
 _EVERY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Addresses that stand for all of this machine, and the one that its own browser reaches."""
-_SECONDS_BETWEEN_LOOKS: Final = 0.1  # for a signal
 
 
 @contextlib.contextmanager
@@ -47,6 +45,18 @@ def url(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
+class _Server(uvicorn.Server):
+    """Ends when a stop is requested; uvicorn itself sees SIGINT and SIGTERM only."""
+
+    def __init__(self, config: uvicorn.Config, stop: StopRequest) -> None:
+        super().__init__(config)
+        self._stop = stop
+
+    async def on_tick(self, counter: int) -> bool:
+        """Return whether to end; uvicorn asks ten times a second."""
+        return await super().on_tick(counter) or self._stop.requested
+
+
 def serve(app: FastAPI, bound: socket.socket, limits: Limits, stop: StopRequest) -> None:
     """Serve until a signal arrives, then answer pending requests and raise Interrupted.
 
@@ -65,13 +75,7 @@ def serve(app: FastAPI, bound: socket.socket, limits: Limits, stop: StopRequest)
         access_log=False,
         server_header=False,
     )
-    server = uvicorn.Server(config)
-    with stop.deferred(), ThreadPoolExecutor(1, "server") as thread:  # in a thread, uvicorn installs no signal handlers
-        serving = thread.submit(server.run, [bound])
-        try:
-            while not serving.done() and not stop.requested:
-                wait([serving], _SECONDS_BETWEEN_LOOKS)
-        finally:
-            server.should_exit = True
-        serving.result()
+    # uvicorn raises the signals that it has received once more at its end, so `stop` knows of them.
+    with stop.deferred():
+        _Server(config, stop).run([bound])
     stop.check()
