@@ -22,7 +22,9 @@ from translator.inference.translator import Translator
 from translator.run.pages import page_script, render_page
 from translator.serve import Limits, most_translations
 from translator.serve.batcher import Batcher, LineTranslations
+from translator.serve.libretranslate import add_libretranslate
 from translator.serve.problems import PROBLEMS, BodyLimit, answer_problems
+from translator.serve.request_log import RequestLog
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
@@ -82,6 +84,7 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
     )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts) or ["*"], www_redirect=False)
     app.add_middleware(BodyLimit, most_bytes=limits.bytes)
+    app.add_middleware(RequestLog)
     _add_page(app, model, translator.normalizer.languages)
     answer_problems(app)
 
@@ -99,13 +102,21 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
     @app.post("/api/translate", summary="Translate lines", response_description=_ANSWER, responses=problems)
     async def translate(body: TranslateRequest, request: Request) -> Response:
         lines = body.texts()
-        _check_limits(model, lines, body)
-        work = batcher.translate(lines, count=body.count, attention=body.attention)
-        translations = await _while_connected(work, request, limits.seconds)
+        translations = await translated(lines, body.count, request, attention=body.attention)
         if translations is None:
             return Response(status_code=499)  # nobody reads it
         return JSONResponse({"lines": _line_records(lines, translations)})
 
+    async def translated(
+        lines: Sequence[str], count: int, request: Request, attention: bool = False
+    ) -> list[LineTranslations] | None:
+        """Return the translations of each line, or None if the client has left."""
+        request.scope["lines"] = len(lines)  # for the log
+        _check_limits(model, lines, count, attention=attention)
+        work = batcher.translate(lines, count=count, attention=attention)
+        return await _while_connected(work, request, limits.seconds)
+
+    add_libretranslate(app, translated, translator.normalizer.languages, model["limits"]["translations"])
     return app
 
 
@@ -147,7 +158,7 @@ def _add_page(app: FastAPI, model: dict[str, Any], languages: Languages) -> None
         app.add_api_route(path, read_file, methods=["GET", "HEAD"], include_in_schema=False)
 
 
-def _check_limits(model: dict[str, Any], lines: list[str], body: TranslateRequest) -> None:
+def _check_limits(model: dict[str, Any], lines: Sequence[str], count: int, *, attention: bool) -> None:
     """Raise HTTPException or InputError if a request exceeds a limit of the server or of the engine."""
     sizes = {"characters": sum(map(len, lines)), "lines": len(lines)}
     for name, size in sizes.items():
@@ -155,12 +166,12 @@ def _check_limits(model: dict[str, Any], lines: list[str], body: TranslateReques
         if size > limit:
             raise HTTPException(413, f"the text has {size} {name}, but the limit is {limit}; send it in parts")
     most = model["limits"]["translations"]
-    if body.count > most:
+    if count > most:
         raise InputError(
-            f"{body.count} translations of a line are requested, but the limit of this server with "
+            f"{count} translations of a line are requested, but the limit of this server with "
             f"{model['search']['method']} search is {most}"
         )
-    if body.attention and not model["attention"]:
+    if attention and not model["attention"]:
         raise InputError(f"the {model['engine']} engine does not provide attention")
 
 

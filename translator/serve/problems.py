@@ -32,11 +32,16 @@ class BodyLimit:
         headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
         answer: ASGIApp = self._app
         if "transfer-encoding" in headers:
-            answer = JSONResponse({"detail": "send the length of the request, in place of chunks"}, 411)
+            answer = _problem("send the length of the request, in place of chunks", 411)
         elif int(headers.get("content-length", 0)) > self._most_bytes:
             detail = f"the request has more than {self._most_bytes} bytes, the limit; send the text in parts"
-            answer = JSONResponse({"detail": detail}, 413)
+            answer = _problem(detail, 413)
         await answer(scope, receive, send)
+
+
+def _problem(detail: str, code: int) -> JSONResponse:
+    """Return an answer that clients of this API and of LibreTranslate understand."""
+    return JSONResponse({"detail": detail, "error": detail}, code)
 
 
 def answer_problems(app: FastAPI) -> None:

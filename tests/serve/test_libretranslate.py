@@ -1,0 +1,91 @@
+"""The API of LibreTranslate, by a published client and by hand."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+from libretranslatepy import LibreTranslateAPI
+
+from tests.support.echo_model import echo
+from tests.support.serve_stand_ins import served
+
+PAIR = {"source": "en", "target": "fa"}
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    translator, _ = echo()
+    with served(translator) as (address, _):
+        yield address
+
+
+def posted(address: str, **values: Any) -> httpx2.Response:
+    return httpx2.post(f"{address}translate", json={**PAIR, **values}, timeout=None)
+
+
+def test_a_published_client_gets_languages_and_translations(address: str) -> None:
+    client = LibreTranslateAPI(address)
+    assert client.translate("the cat", "en", "fa") == "the cat"
+    languages = client.languages()
+    assert [(language["code"], language["targets"]) for language in languages] == [("en", ["fa"]), ("fa", [])]
+
+
+def test_a_text_a_list_and_a_form_are_translated(address: str) -> None:
+    assert posted(address, q="the cat\n\nthe dog").json() == {"translatedText": "the cat\n\nthe dog"}
+    assert posted(address, q=["the cat", "the dog"]).json() == {"translatedText": ["the cat", "the dog"]}
+    form = httpx2.post(f"{address}translate", data={**PAIR, "q": "the cat", "format": "text"}, timeout=None)
+    assert form.json() == {"translatedText": "the cat"}
+
+
+def test_the_language_of_a_text_is_detected_by_its_script(address: str) -> None:
+    answer = posted(address, q="the cat", source="auto").json()
+    assert answer["detectedLanguage"] == {"language": "en", "confidence": 100.0}
+
+
+def test_alternatives_are_the_next_translations_as_far_as_the_search_has_them(address: str) -> None:
+    answer = posted(address, q=["the cat"], alternatives=3).json()
+    assert answer["translatedText"] == ["the cat"]
+
+
+def test_the_server_says_that_it_is_up(address: str) -> None:
+    assert httpx2.get(f"{address}health").json() == {"status": "ok"}
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "Invalid request: missing q parameter"),
+        ({"q": "x", "target": "de"}, "en to de is not supported, only en to fa"),
+        ({"q": "x", "source": "fa"}, "fa to fa is not supported"),
+        ({"q": "x", "format": "html"}, "format html is not supported, only text"),
+        ({"q": "x", "alternatives": "many"}, "alternatives must be a whole number"),
+        ({"q": ["x", 5]}, "q"),
+    ],
+)
+def test_a_wrong_request_is_answered_in_the_form_of_libretranslate(
+    values: dict[str, Any], message: str, address: str
+) -> None:
+    answer = posted(address, **values)
+    assert answer.status_code == 400
+    assert message in answer.json()["error"]
+
+
+def test_a_body_that_is_no_json_is_refused(address: str) -> None:
+    answer = httpx2.post(f"{address}translate", content=b"{", headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400
+    assert "neither JSON nor a form" in answer.json()["error"]
+
+
+def test_too_much_text_is_refused(address: str) -> None:
+    answer = posted(address, q="word " * 200_000)
+    assert answer.status_code == 413
+    assert "error" in answer.json()
+
+
+def test_the_log_has_a_line_for_each_request_and_no_text(address: str, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO"):
+        posted(address, q=["the secret", "the cat"])
+    (line,) = [message for message in caplog.messages if message.startswith("/translate")]
+    assert line.startswith("/translate: 200, 2 lines, ")
+    assert "secret" not in caplog.text
