@@ -115,7 +115,7 @@ def test_invalid_requests_get_a_documented_status_and_a_reason(
 ) -> None:
     body = request_body if isinstance(request_body, bytes) else json.dumps(request_body).encode()
     answer = api.post("/api/translate", content=body, headers={"Content-Type": "application/json"})
-    assert (answer.status_code, list(answer.json())[0]) == (status, "detail")
+    assert (answer.status_code, next(iter(answer.json()))) == (status, "detail")
     assert re.search(words, answer.json()["detail"]), answer.json()
 
 

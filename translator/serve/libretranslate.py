@@ -61,9 +61,9 @@ def add_libretranslate(app: FastAPI, translate: Translate, languages: Languages,
         remaining = iter(translations)
         ranked = [_joined([next(remaining) for _ in text], count) for text in lines]
         is_list = isinstance(values["q"], list)
-        answer: dict[str, Any] = {"translatedText": _one_or_all([best for best, *_ in ranked], is_list)}
+        answer: dict[str, Any] = {"translatedText": _one_or_all([texts[0] for texts in ranked], is_list)}
         if count > 1:
-            answer["alternatives"] = _one_or_all([others for _, *others in ranked], is_list)
+            answer["alternatives"] = _one_or_all([texts[1:] for texts in ranked], is_list)
         if values.get("source") == "auto":
             detected = [_detected(text, languages) for text in texts]
             answer["detectedLanguage"] = _one_or_all(detected, is_list)
