@@ -18,6 +18,7 @@ from tests.support.command_line import Finished, translator
 SECONDS = 60  # that a server may take to start
 TEXT = "The book is old.\nI see the clean table."
 PERSIAN = ["کتاب قدیمی است.", "میز تمیز را می‌بینم."]
+PAIR = {"source": "en", "target": "fa"}
 LAST = {"lines": ["The letter is new."] * 8}
 
 
@@ -47,6 +48,12 @@ def ask(api: httpx2.Client) -> dict[str, httpx2.Response]:
         "description": lambda: api.get("/api/openapi.json"),
         "text": lambda: post(text=TEXT),
         "count": lambda: post(text="The book is old.", count=3, attention=True),
+        "glossary": lambda: post(text="The book is old.", glossary={"book": "جزوه"}),
+        "wrapped": lambda: post(text="The book\nis old.", paragraphs=True),
+        "libretranslate": lambda: api.post(
+            "/translate", data={"q": "The book is old.", "source": "en", "target": "fa"}
+        ),
+        "another language": lambda: api.post("/translate", json={"q": "x", **PAIR, "source": "de"}),
         "too many characters": lambda: post(text="a" * 201),
         "too many lines": lambda: post(lines=["a"] * 9),
         "too many bytes": lambda: post(text="a" * 100_000),
@@ -138,13 +145,31 @@ def test_a_monitor_may_ask_for_the_head_alone(name: str, served: Served) -> None
     assert served.answers[name].content == b""
 
 
+def test_terms_of_a_request_have_their_translation(served: Served) -> None:
+    (line,) = served.answers["glossary"].json()["lines"]
+    assert "جزوه" in line["translations"][0]["text"]
+
+
+def test_wrapped_lines_are_joined_if_asked(served: Served) -> None:
+    (line,) = served.answers["wrapped"].json()["lines"]
+    assert line["source"] == "The book is old."
+    assert line["translations"][0]["text"] == PERSIAN[0]
+
+
+def test_the_server_speaks_the_api_of_libretranslate(served: Served) -> None:
+    assert served.answers["libretranslate"].json() == {"translatedText": PERSIAN[0]}
+    refused = served.answers["another language"]
+    assert refused.status_code == 400
+    assert "only en to fa" in refused.json()["error"]
+
+
 def test_the_server_describes_itself(served: Served) -> None:
     assert served.answers["health"].json() == {"status": "ok", "waiting": 0}
     model = served.answers["model"].json()
     assert (model["name"], model["checkpoint"], model["languages"]) == ("small", "step-000150", ["en", "fa"])
     assert (model["limits"]["characters"], model["limits"]["lines"]) == (200, 8)
     paths = served.answers["description"].json()["paths"]
-    assert set(paths) == {"/api/health", "/api/model", "/api/translate"}
+    assert set(paths) >= {"/api/health", "/api/model", "/api/translate", "/translate", "/languages", "/health"}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.serve_stand_ins import held
 from translator.errors import InputError
-from translator.serve.batcher import Batcher, LineTranslations
+from translator.serve.batcher import Batcher, Form, LineTranslations
 
 Request = asyncio.Task[list[LineTranslations]]
 
@@ -35,7 +35,7 @@ async def texts(request: Request) -> list[str]:
 
 
 async def queued(batcher: Batcher, *requests: Sequence[str], count: int = 1) -> list[Request]:
-    tasks = [asyncio.create_task(batcher.translate(lines, count=count, attention=False)) for lines in requests]
+    tasks = [asyncio.create_task(batcher.translate(lines, Form(count))) for lines in requests]
     await asyncio.sleep(0)
     return tasks
 

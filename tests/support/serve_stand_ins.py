@@ -5,6 +5,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 from translator.config import NormalizationConfig, SearchConfig
@@ -23,6 +24,7 @@ class Held:
     label = "held"
     checkpoint_name = "step-000005"
     normalizer = Normalizer(NormalizationConfig())
+    subword = SimpleNamespace(source=SimpleNamespace(placeholders={}))
 
     def __init__(self, **search: Any) -> None:
         self.gate = threading.Event()

@@ -105,6 +105,7 @@ class Translator(LoadedModel):
         first_line: int = 1,
         check: Callable[[], None] | None = None,
         scored: bool = True,
+        glossary: Glossary | None = None,
     ) -> list[list[Translation]]:
         """Return up to `count` translations of each text, best first; with sampling, independent draws.
 
@@ -119,6 +120,7 @@ class Translator(LoadedModel):
             first_line: number of the first text, for warnings and errors.
             check: called often during the search; its exception ends the call.
             scored: False if only texts are needed; scores may then be the engine's approximate search scores.
+            glossary: terms and their translations, in place of those of `search.glossary`.
 
         Raises:
             ConfigError: the search settings cannot give `count` translations.
@@ -132,7 +134,7 @@ class Translator(LoadedModel):
             self.searcher.cross_attention([], [])  # raises
 
         # 2. Read the texts, and search for the translations of their segments.
-        segmented = self._segment_reader.read(texts, first_line)
+        segmented = self._segment_reader.read(texts, first_line, glossary)
         request = SearchRequest(
             rows=[segment.ids for segment in segmented.segments],
             config=self.search,

@@ -16,12 +16,14 @@ from translator import __version__
 from translator.config.corpus_section import Languages
 from translator.errors import InputError
 from translator.inference.alignment import word_weights
+from translator.inference.files.line_reader import Block
+from translator.inference.files.paragraphs import joined_paragraphs
 from translator.inference.text.checks import checked_texts
 from translator.inference.translation import Translation
 from translator.inference.translator import Translator
 from translator.run.pages import page_script, render_page
 from translator.serve import Limits, most_translations
-from translator.serve.batcher import Batcher, LineTranslations
+from translator.serve.batcher import Batcher, Form, LineTranslations
 from translator.serve.libretranslate import add_libretranslate
 from translator.serve.problems import PROBLEMS, BodyLimit, answer_problems
 from translator.serve.request_log import RequestLog
@@ -48,6 +50,9 @@ class TranslateRequest(BaseModel):
     count: Annotated[int, Field(ge=1, description="translations of each line, best first")] = 1
     attention: Annotated[bool, Field(description="also return attention maps and word alignment")] = False
 
+    paragraphs: Annotated[bool, Field(description="join lines that were wrapped at a column")] = False
+    glossary: Annotated[dict[str, str], Field(description="terms, and the translations that they must have")] = {}
+
     @model_validator(mode="after")
     def _text_or_lines(self) -> Self:
         if (self.text is None) == (self.lines is None):
@@ -59,7 +64,17 @@ class TranslateRequest(BaseModel):
         lines = self.lines
         if lines is None:
             lines = [line.removesuffix("\r") for line in (self.text or "").split("\n")]
-        return checked_texts(lines, "lines")
+        lines = checked_texts(lines, "lines")
+        if not self.paragraphs:
+            return lines
+        blocks = joined_paragraphs([Block(first_line=1, texts=lines, invalid=[])])
+        return [text for block in blocks for text in block.texts]
+
+    def terms(self) -> tuple[tuple[str, str], ...]:
+        """Return the glossary; raise InputError where a term or its translation is blank."""
+        if not all(term.strip() and translation.strip() for term, translation in self.glossary.items()):
+            raise InputError("a term of the glossary, or its translation, is blank")
+        return tuple(sorted(self.glossary.items()))
 
 
 def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) -> FastAPI:
@@ -102,19 +117,16 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
     @app.post("/api/translate", summary="Translate lines", response_description=_ANSWER, responses=problems)
     async def translate(body: TranslateRequest, request: Request) -> Response:
         lines = body.texts()
-        translations = await translated(lines, body.count, request, attention=body.attention)
+        translations = await translated(lines, Form(body.count, body.attention, body.terms()), request)
         if translations is None:
             return Response(status_code=499)  # nobody reads it
         return JSONResponse({"lines": _line_records(lines, translations)})
 
-    async def translated(
-        lines: Sequence[str], count: int, request: Request, attention: bool = False
-    ) -> list[LineTranslations] | None:
+    async def translated(lines: Sequence[str], form: Form, request: Request) -> list[LineTranslations] | None:
         """Return the translations of each line, or None if the client has left."""
         request.scope["lines"] = len(lines)  # for the log
-        _check_limits(model, lines, count, attention=attention)
-        work = batcher.translate(lines, count=count, attention=attention)
-        return await _while_connected(work, request, limits.seconds)
+        _check_limits(model, lines, form)
+        return await _while_connected(batcher.translate(lines, form), request, limits.seconds)
 
     add_libretranslate(app, translated, translator.normalizer.languages, model["limits"]["translations"])
     return app
@@ -129,6 +141,7 @@ def _model_description(translator: Translator, limits: Limits) -> dict[str, Any]
         "engine": translator.searcher.name,
         "search": translator.search.model_dump(mode="json"),
         "attention": translator.searcher.gives_attention,
+        "placeholders": len(translator.subword.source.placeholders),
         "limits": {
             **asdict(limits),
             "bytes": limits.bytes,
@@ -158,7 +171,7 @@ def _add_page(app: FastAPI, model: dict[str, Any], languages: Languages) -> None
         app.add_api_route(path, read_file, methods=["GET", "HEAD"], include_in_schema=False)
 
 
-def _check_limits(model: dict[str, Any], lines: Sequence[str], count: int, *, attention: bool) -> None:
+def _check_limits(model: dict[str, Any], lines: Sequence[str], form: Form) -> None:
     """Raise HTTPException or InputError if a request exceeds a limit of the server or of the engine."""
     sizes = {"characters": sum(map(len, lines)), "lines": len(lines)}
     for name, size in sizes.items():
@@ -166,13 +179,15 @@ def _check_limits(model: dict[str, Any], lines: Sequence[str], count: int, *, at
         if size > limit:
             raise HTTPException(413, f"the text has {size} {name}, but the limit is {limit}; send it in parts")
     most = model["limits"]["translations"]
-    if count > most:
+    if form.translations > most:
         raise InputError(
-            f"{count} translations of a line are requested, but the limit of this server with "
+            f"{form.translations} translations of a line are requested, but the limit of this server with "
             f"{model['search']['method']} search is {most}"
         )
-    if attention and not model["attention"]:
+    if form.attention and not model["attention"]:
         raise InputError(f"the {model['engine']} engine does not provide attention")
+    if form.terms and not model["placeholders"]:
+        raise InputError("this model has no placeholders for terms, so it takes no glossary")
 
 
 async def _while_connected(

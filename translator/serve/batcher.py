@@ -4,14 +4,23 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from translator.inference.translation import Translation
 from translator.inference.translator import Translator
+from translator.subword.glossary import Glossary
 
 LINES_AT_ONCE: Final = 64  # in one batch, if `search.batch_size` does not say
 
-Form = tuple[int, bool]  # of an answer: translations of each line, and whether with attention
+
+class Form(NamedTuple):
+    """What a request asks for each line; lines of one form share batches."""
+
+    translations: int = 1  # of each line
+    attention: bool = False
+    terms: tuple[tuple[str, str], ...] = ()  # of a glossary, with their translations
+
+
 LineTranslations = list[Translation]  # of one line, best first
 WaitingLine = tuple[str, "asyncio.Future[LineTranslations]"]  # the future is cancelled when its client leaves
 
@@ -39,19 +48,18 @@ class Batcher:
         finally:
             worker.cancel()
 
-    async def translate(self, texts: Sequence[str], *, count: int, attention: bool) -> list[LineTranslations]:
+    async def translate(self, texts: Sequence[str], form: Form) -> list[LineTranslations]:
         """Return the translations of each text, in order; cancelling the caller drops its work.
 
         Args:
             texts: lines.
-            count: number of translations of each line.
-            attention: whether the translations have attention.
+            form: what is asked for each.
 
         Raises TranslatorError: the translator rejects a text of this request, or one that shares its batch.
         """
         loop = asyncio.get_running_loop()
         lines: list[WaitingLine] = [(text, loop.create_future()) for text in texts]
-        self._waiting.setdefault((count, attention), []).extend(lines)
+        self._waiting.setdefault(form, []).extend(lines)
         self._arrived.set()
         self.unanswered += 1
         try:
@@ -82,9 +90,11 @@ class Batcher:
                 raise _UnwantedError
 
         # 1. Translate in another thread, so that requests arrive meanwhile.
-        count, attention = form
         texts = [text for text, _ in lines]
-        translate = partial(self._translator.translations, texts, count=count, attention=attention, check=check)
+        settings: dict[str, Any] = {"count": form.translations, "attention": form.attention, "check": check}
+        if form.terms:
+            settings["glossary"] = Glossary(dict(form.terms))
+        translate = partial(self._translator.translations, texts, **settings)
         problem: Exception | None = None
         translations: Sequence[LineTranslations] = []
         try:

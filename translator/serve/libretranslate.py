@@ -14,11 +14,11 @@ from fastapi.responses import JSONResponse, Response
 from translator.config.corpus_section import Languages
 from translator.errors import TranslatorError
 from translator.inference.text.checks import checked_texts
-from translator.serve.batcher import LineTranslations
+from translator.serve.batcher import Form, LineTranslations
 from translator.subword.source_text import is_mostly_in_script
 
-Translate = Callable[[Sequence[str], int, Request], Awaitable[Sequence[LineTranslations] | None]]
-"""Returns up to so many translations of each line, or None if the client has left; raises what the API answers."""
+Translate = Callable[[Sequence[str], Form, Request], Awaitable[Sequence[LineTranslations] | None]]
+"""Returns the translations of each line, or None if the client has left; raises what the API answers."""
 _FORM: Final = "application/x-www-form-urlencoded"
 
 
@@ -47,7 +47,7 @@ def add_libretranslate(app: FastAPI, translate: Translate, languages: Languages,
             values = await _values(request)
             texts, count = _checked(values, languages, most_translations)
             lines = [text.split("\n") for text in texts]  # each line is translated alone
-            translations = await translate([line for text in lines for line in text], count, request)
+            translations = await translate([line for text in lines for line in text], Form(count), request)
         except _InvalidError as error:
             return JSONResponse({"error": f"Invalid request: {error}"}, 400)
         except HTTPException as error:

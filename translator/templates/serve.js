@@ -46,9 +46,20 @@
     return "";
   }
 
+  // The terms of the glossary: each line has a term, = or a tab, and its translation.
+  function glossary(text) {
+    const lines = text.split("\n").filter((line) => line.trim());
+    const pairs = lines.map((line) => line.split(/\t|=/).map((cell) => cell.trim()));
+    const wrong = pairs.findIndex((cells) => cells.length !== 2 || !cells.every(Boolean));
+    if (wrong >= 0) throw new Error(`line ${wrong + 1} of the glossary has no term, = and translation.`);
+    return Object.fromEntries(pairs);
+  }
+
   async function ask(text, signal) {
     const body = { lines: linesOf(text.toWellFormed?.() ?? text), count: Number(byId("count").value) };
     if (form.dataset.attention === "yes") body.attention = true;
+    if (byId("paragraphs").checked) body.paragraphs = true;
+    body.glossary = glossary(byId("glossary")?.value ?? "");
     const answer = await fetch("api/translate", {
       method: "POST",
       headers: { "Content-Type": "application/json" },
@@ -140,9 +151,20 @@
       shown,
       element("span", { class: "score", title }, score === null ? "−∞" : score.toFixed(3).replace("-", "−")),
     );
+    if (translation.text) item.append(copyButton(translation.text));
     const note = noteOf(translation);
     if (note) item.append(element("span", { class: "note" }, note));
     return { item, spans, weights: translation.alignment?.weights ?? [] };
+  }
+
+  function copyButton(text) {
+    const button = element("button", { type: "button", class: "copy", lang: "en", title: "Copy this translation" }, "Copy");
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "Copied";
+      setTimeout(() => (button.textContent = "Copy"), 1500);
+    });
+    return button;
   }
 
   function lineOf(line) {
@@ -151,7 +173,8 @@
     const caption = element("p", { class: "caption", "aria-live": "polite" });
     const list = element("ol", { class: "translations", "aria-label": "translations, best first", dir: TARGET[1] });
     list.append(...found.map((one) => one.item));
-    const whole = element("article", { class: "line" }, element("div", { class: "pair" }, source.shown, list), caption);
+    const heading = element("p", { class: "heading" }, "best first, each with its log-probability per length");
+    const whole = element("article", { class: "line" }, element("div", { class: "pair" }, source.shown, found.length > 1 ? element("div", {}, heading, list) : list), caption);
     if (source.spans.length) watch(whole, caption, source.spans, found);
     return whole;
   }

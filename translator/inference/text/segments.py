@@ -59,13 +59,20 @@ class SegmentReader:
         self._search = search
         self._glossary = glossary
 
-    def source_texts(self, texts: Sequence[str]) -> list[SourceText]:
-        """Return sentences as the model sees them."""
+    def source_texts(self, texts: Sequence[str], glossary: Glossary | None = None) -> list[SourceText]:
+        """Return sentences as the model sees them; `glossary` replaces that of the reader."""
         correct = self._search.correct_spelling
-        return [self._reader.read(text, correct_spelling=correct, glossary=self._glossary) for text in texts]
+        terms = self._glossary if glossary is None else glossary
+        return [self._reader.read(text, correct_spelling=correct, glossary=terms) for text in texts]
 
-    def read(self, texts: Sequence[str], first_line: int) -> SegmentedTexts:
-        """Return all texts in segments; `first_line` is the number of the first text, for warnings."""
+    def read(self, texts: Sequence[str], first_line: int, glossary: Glossary | None = None) -> SegmentedTexts:
+        """Return all texts in segments.
+
+        Args:
+            texts: as given.
+            first_line: number of the first text, for warnings.
+            glossary: terms with the translations that they must have, in place of those of the reader.
+        """
         # 1. Part each text into sentences to translate and text to copy.
         sentences: list[tuple[int, str]] = []  # of all texts, each with the index of its text
         copied: list[list[str]] = []  # of each text: before, between and after its sentences
@@ -85,7 +92,7 @@ class SegmentReader:
             )
 
         # 2. Encode all sentences together, which is faster than one by one.
-        source_texts = self.source_texts([sentence for _, sentence in sentences])
+        source_texts = self.source_texts([sentence for _, sentence in sentences], glossary)
         all_ids = self._source_model.encode([source_text.text for source_text in source_texts])
 
         # 3. Split the sentences that are too long.
