@@ -127,5 +127,5 @@ def test_messages_quoted_in_troubleshooting_exist_in_the_code() -> None:
 def test_every_page_is_in_the_navigation() -> None:
     settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     listed_pages = re.findall(r"([\w-]+\.md)$", settings, flags=re.MULTILINE)
-    written_pages = {page.name for page in PAGES if page.parent.name == "docs"}
+    written_pages = {page.name for page in PAGES if page.parent == ROOT / "docs"}
     assert set(listed_pages) == written_pages | GENERATED
