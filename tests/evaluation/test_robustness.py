@@ -137,7 +137,7 @@ def test_a_harmful_way_of_typing_has_a_significant_loss() -> None:
     translator, _ = echo()
     sources = [f"The door {number} is open." for number in range(8)]
     plain = translated(["در باز است."] * 8, ["در باز است."] * 8, sources)
-    losses = measure_robustness(plain, translator, lambda texts: ["x"] * len(texts))
+    losses = measure_robustness(plain, translator, lambda texts, numbers: ["x"] * len(texts))
 
     harmful = [loss for loss in losses if loss.changed == 8]
     assert {loss.way for loss in harmful} >= {"capitals", "lower-case", "no-final-punctuation"}
@@ -151,5 +151,5 @@ def test_a_text_that_is_divided_in_another_way_counts_as_changed() -> None:
     """A long text is cut after a full stop only before a capital letter."""
     translator, _ = echo(max_length=4)
     plain = translated(["a"], ["a"], ["One two. Three four."])
-    losses = measure_robustness(plain, translator, list)
+    losses = measure_robustness(plain, translator, lambda texts, numbers: texts)
     assert {loss.way: loss.changed for loss in losses}["lower-case"] == 1

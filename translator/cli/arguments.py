@@ -191,6 +191,7 @@ SEARCH: Final = (
         default="auto",
     ),
     option("--device NAME", "cpu, mps, cuda or cuda:N (default: run.device of the run)", default="auto"),
+    option("--tag NAME", "source of the recipe with `tag: true` whose style the translations have"),
     option("--glossary FILE", "TSV of terms and the translations that they must have", type=place),
     option("--precision", "precision of inference (default: that of the run)", choices=_PRECISIONS),
 )
@@ -240,6 +241,8 @@ def search_flags(options: argparse.Namespace) -> list[str]:
         overrides.append(f"search.method={options.search}")
     if options.precision is not None:
         overrides.append(f"search.precision={options.precision}")
+    if options.tag is not None:
+        overrides.append(f"search.tag={json.dumps(options.tag)}")
     if options.glossary is not None:
         overrides.append(f"search.glossary={json.dumps(options.glossary)}")
     return overrides

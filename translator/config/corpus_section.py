@@ -145,6 +145,8 @@ class SourceConfig(TestSetConfig):
     """Split that receives the whole source; `auto`: divide the source according to `corpus.split`."""
     weight: Annotated[float, Field(gt=0, le=1_000_000), Effect.RESULT] = 1.0
     """Sampling weight of each training pair, relative to sources of weight 1 (see `batching.temperature`)."""
+    tag: bool = False
+    """Begin 70% of the training sentences in the source language with a tag that names the source (docs/corpora.md)."""
     invalid_utf8: Literal["error", "drop"] = "error"
     """What to do with a line that is not UTF-8: `error` stops and names it, `drop` drops and counts its pair."""
     licence: Annotated[str | None, Effect.FREE] = None

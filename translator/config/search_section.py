@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from translator.config.keys import Count, Effect, Place, Section, Seed, rule
+from translator.config.keys import Count, Effect, Name, Place, Section, Seed, rule
 from translator.core.hypothesis import SearchSettings
 
 
@@ -37,6 +37,8 @@ class SearchConfig(Section, effect=Effect.FREE):
     """Replace an English word unseen in training by the frequent word that is one typo away; names and code stay."""
     glossary: Place | None = None
     """TSV file of terms and their translations, which stand in place of the terms (docs/translating.md)."""
+    tag: Name | None = "auto"
+    """Source with `tag: true` whose style a translation has; `auto`: held-out text has its own; `null`: none."""
     temperature: Annotated[float, Field(ge=0.001, le=100)] = 1.0
     """With `method: sampling`: divisor of the logits; below 1, probable tokens become more probable."""
     top_k: Annotated[int, Field(ge=0, le=1_000_000)] = 0

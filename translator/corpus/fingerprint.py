@@ -21,8 +21,10 @@ def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig], 
 
     `test_sets` are additional ones, whose text is kept out of the splits. Raises as `source_files` does.
     """
+    tags = [source.name for source in config.sources if source.tag]
     made_from = {
         "sources": [_described(source) for source in config.sources],
+        "tags": [config.languages[0].code, *tags] if tags else [],
         "test_sets": [_described(test_set) for test_set in test_sets],
         **config.model_dump(mode="json", include={"normalization", "filters", "split"}),
         "normalizer": rules.sha256,
@@ -46,5 +48,6 @@ def _described(source: SourceConfig) -> dict[str, Any]:
         forms.append(str(form_of(file.name)))
         with storage_errors(file, "read"):
             hashes.append(sha256_of_file(file))
-    settings = source.model_dump(mode="json", exclude={"path", "source_path", "target_path", "obtain", "weight"})
+    paths = {"path", "source_path", "target_path"}
+    settings = source.model_dump(mode="json", exclude={*paths, "obtain", "licence", "weight", "tag"})
     return {**settings, "files": hashes, "forms": forms, "layout": layout}

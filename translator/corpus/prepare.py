@@ -21,7 +21,7 @@ from translator.corpus.fingerprint import PREPARE_VERSION, corpus_fingerprint
 from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.normalizer.rules import NormalizerRules
 from translator.corpus.preparation_counts import EXAMPLES, CorpusReport, SourceReport
-from translator.corpus.prepared_corpus import SIDES, PreparedCorpus
+from translator.corpus.prepared_corpus import SIDES, PreparedCorpus, Side
 from translator.corpus.selecting.cleaning import NORMALIZED, RAW, Candidates, collect_candidates
 from translator.corpus.selecting.duplicates import Mask
 from translator.corpus.selecting.near_duplicates import NearDuplicateIndex
@@ -37,6 +37,7 @@ from translator.corpus.selecting.split import (
     rule_of,
 )
 from translator.corpus.sources import source_files
+from translator.corpus.tags import tagged_lines, tags_of_sources
 from translator.errors import CorpusError
 from translator.run.files import new_folder, prepared_folder, restore_folders, storage_errors, write_json
 from translator.run.logging import LOGGER, stage
@@ -100,6 +101,7 @@ def _prepare(
     fingerprint: str,
 ) -> CorpusReport:
     """Write the prepared text to `folder`."""
+    tags = tags_of_sources(config.sources)
     spool = folder / "candidates"
     spool.mkdir()
     with NearDuplicateIndex(spool) as index:
@@ -123,7 +125,8 @@ def _prepare(
         reports = [source_candidates.report for source_candidates in candidates]
         _refuse_nothing(reports[:count])
         for source_candidates, source_fates in zip(candidates[:count], fates[:count], strict=True):
-            _write_splits(source_candidates, source_fates, folder)
+            tag = tags.get(source_candidates.report.name)
+            _write_splits(source_candidates, source_fates, folder, config.languages[0].code, tag)
     shutil.rmtree(spool)
     return CorpusReport(
         fingerprint=fingerprint,
@@ -155,11 +158,11 @@ def _report_selection(candidates: Candidates, fates: Fates) -> None:
         report.add_example(rule_of(fate), line, english[:-1].decode("utf-8"), persian[:-1].decode("utf-8"))
 
 
-def _write_splits(candidates: Candidates, fates: Fates, folder: Path) -> None:
+def _write_splits(candidates: Candidates, fates: Fates, folder: Path, source_side: Side, tag: str | None) -> None:
     """Write the pairs of a source to `<split>/<name>.en` and `.fa` in `folder`; a split without pairs gets no files.
 
-    Training text is normalized. Validation and test text stays raw: it is normalized where it is used, and a score
-    compares with the references as they were read.
+    Training text is normalized, and gets the `tag` of the source. Validation and test text stays raw: it is normalized
+    where it is used, and a score compares with the references as they were read.
     """
     for texts, codes in ((NORMALIZED, (TRAIN,)), (RAW, (VALIDATION, TEST))):
         is_chosen = np.isin(fates, codes)
@@ -172,7 +175,10 @@ def _write_splits(candidates: Candidates, fates: Fates, folder: Path) -> None:
                     path = folder / SPLITS[code] / f"{candidates.report.name}.{side}"
                     path.parent.mkdir(exist_ok=True)
                     outputs[code] = stack.enter_context(path.open("wb"))
-                for code, line in zip(chosen_codes, _chosen_lines(candidates.folder / text, is_chosen), strict=True):
+                lines = _chosen_lines(candidates.folder / text, is_chosen)
+                if tag is not None and side == source_side and codes == (TRAIN,):
+                    lines = tagged_lines(lines, tag)
+                for code, line in zip(chosen_codes, lines, strict=True):
                     outputs[code].write(line)
 
 

@@ -303,7 +303,7 @@ def _translate_and_score(
     `search` is the short name of the translator's search settings.
     """
     # 1. Translate, and score the translations.
-    translations = _translate(text.sources, translator, text.name)
+    translations = _translate(text.sources, translator, text.name, text.origins)
     cut_off = [number for number, translation in enumerate(translations, start=1) if not translation.finished]
     translated = ScoredSet(
         text=text,
@@ -318,8 +318,10 @@ def _translate_and_score(
         return scored
 
     # 2. Translate and score noisy input.
-    def translate_noisy(sources: Sequence[str]) -> list[str]:
-        return [translation.text for translation in _translate(sources, translator, f"{text.name} with noise")]
+    def translate_noisy(sources: Sequence[str], numbers: Sequence[int]) -> list[str]:
+        origins = [text.origins[number] for number in numbers]
+        noisy = _translate(sources, translator, f"{text.name} with noise", origins)
+        return [translation.text for translation in noisy]
 
     return replace(scored, noise=tuple(measure_robustness(scored, translator, translate_noisy)))
 
@@ -356,15 +358,24 @@ def _scored(
     return replace(translated, scores=tuple(named_scores))
 
 
-def _translate(sources: Sequence[str], translator: Translator, name: str) -> list[Translation]:
-    """Return the best translation of each source; `name` is what the progress calls the text."""
+def _translate(sources: Sequence[str], translator: Translator, name: str, origins: Sequence[str]) -> list[Translation]:
+    """Return the best translation of each source.
+
+    Args:
+        sources: the sentences.
+        translator: the system.
+        name: what the progress calls the text.
+        origins: for each sentence, the source of the corpus that it is from.
+    """
     translations: list[Translation] = []
     block_size = max(_BLOCK, translator.searcher.batch_rows)
     progress: tqdm[object] = progress_bar(description=f"translating {name}", total=len(sources), unit="lines")
     with progress:
         for start in range(0, len(sources), block_size):
             block = sources[start : start + block_size]
-            results = translator.translations(block, first_line=start + 1, scored=False)
+            results = translator.translations(
+                block, first_line=start + 1, scored=False, origins=origins[start : start + block_size]
+            )
             translations += [ranked[0] for ranked in results]
             progress.update(len(block))
     return translations

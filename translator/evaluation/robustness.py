@@ -44,14 +44,14 @@ def _typeset(text: str, random: Random) -> str:
 
 
 def measure_robustness(
-    plain: ScoredSet, translator: Translator, translate: Callable[[Sequence[str]], Sequence[str]]
+    plain: ScoredSet, translator: Translator, translate: Callable[[Sequence[str], Sequence[int]], Sequence[str]]
 ) -> list[NoiseScore]:
     """Return the chrF of a test set under each noise of `WAYS`; all systems get the same typos.
 
     Args:
         plain: the original test set, of N sentences.
         translator: the system, which shows what the model reads.
-        translate: makes the translations; sentences with unchanged model input are not translated again.
+        translate: translates noisy sentences, given with their numbers; those with unchanged model input are left out.
     """
     text = plain.text
     plain_input = _model_input(text.sources, translator)
@@ -62,7 +62,7 @@ def measure_robustness(
         noisy_input = _model_input(sources, translator)
         changed_numbers = [number for number in range(len(sources)) if noisy_input[number] != plain_input[number]]
         hypotheses = list(plain.hypotheses)
-        translations = translate([sources[number] for number in changed_numbers])
+        translations = translate([sources[number] for number in changed_numbers], changed_numbers)
         for number, translation in zip(changed_numbers, translations, strict=True):
             hypotheses[number] = translation
 

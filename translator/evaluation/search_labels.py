@@ -15,6 +15,7 @@ _SHARED_PREFIXES: Final = {
     "correct_spelling": "spelling-",
     "orthography": "orthography-",
     "glossary": "glossary-",
+    "tag": "tag-",
     "precision": "",
 }
 _PREFIXES: Final[Mapping[str, Mapping[str, str]]] = {

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from translator.core import EOS, SPECIAL_TOKENS
 from translator.core.hypothesis import Hypothesis
+from translator.corpus.tags import SOURCE_TAGS
 from translator.inference.engines.searcher import Searcher
 from translator.inference.text.segments import Segment
 from translator.subword import SubwordModel, SubwordPair
@@ -85,15 +86,20 @@ def attention_of(
         labels.append([*hypothesis.tokens, *ending])
     all_weights = searcher.cross_attention([segment.ids] * len(labels), labels)
 
+    # A tag is no word of the source; its attention goes to the words in proportion.
+    tag_length = _tag_length(subword.source.pieces_of(segment.ids))
+    source_ids = segment.ids[tag_length:]
+    all_weights = [_without_first(weights, tag_length) for weights in all_weights]
+
     # 2. The pieces and words of both sides.
     spellings = {}
     for placeholder in subword.source.placeholders:
         spellings[ord(placeholder)] = segment.copied.get(placeholder, "")
-    source_pieces = _shown(subword.source.pieces_of([*segment.ids, EOS]), spellings)
+    source_pieces = _shown(subword.source.pieces_of([*source_ids, EOS]), spellings)
     looks = []
     for hypothesis, label, weights in zip(hypotheses, labels, all_weights, strict=True):
         target_pieces = _shown(subword.target.pieces_of(label), spellings)
-        aligned = align_words(subword, segment.ids, hypothesis.tokens, weights)
+        aligned = align_words(subword, source_ids, hypothesis.tokens, weights)
         alignment = Alignment(
             source=tuple(_shown(aligned.source, spellings)),
             target=tuple(_shown(aligned.target, spellings)),
@@ -102,6 +108,23 @@ def attention_of(
         attention_map = AttentionMap(source=source_pieces, target=target_pieces, weights=weights)
         looks.append((attention_map, alignment))
     return looks
+
+
+def _tag_length(pieces: Sequence[str]) -> int:
+    """Return the number of pieces of the tag at the start of a source."""
+    for place, piece in enumerate(pieces[:2]):  # the word mark may be a piece of its own
+        if piece.strip(WORD_MARK) in SOURCE_TAGS and piece != WORD_MARK:
+            return place + 1
+    return 0
+
+
+def _without_first(weights: npt.NDArray[np.float32], count: int) -> npt.NDArray[np.float32]:
+    """Return attention (T, S) without the first `count` source pieces; rows sum to 1."""
+    if count == 0:
+        return weights
+    remaining = weights[:, count:]
+    shares: npt.NDArray[np.float32] = remaining / remaining.sum(axis=1, keepdims=True)
+    return shares
 
 
 def _shown(pieces: Sequence[str], spellings: Mapping[int, str]) -> list[str]:

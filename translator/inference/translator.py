@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from translator.config import SearchConfig
 from translator.core.hypothesis import Hypothesis, Rows
+from translator.corpus.tags import tag_of
 from translator.errors import InputError
 from translator.inference.alignment import Alignment, AttentionMap, attention_of
 from translator.inference.engines.engine import LoadedModel, load_model
@@ -106,6 +107,7 @@ class Translator(LoadedModel):
         check: Callable[[], None] | None = None,
         scored: bool = True,
         glossary: Glossary | None = None,
+        origins: Sequence[str] | None = None,
     ) -> list[list[Translation]]:
         """Return up to `count` translations of each text, best first; with sampling, independent draws.
 
@@ -121,6 +123,7 @@ class Translator(LoadedModel):
             check: called often during the search; its exception ends the call.
             scored: False if only texts are needed; scores may then be the engine's approximate search scores.
             glossary: terms and their translations, in place of those of `search.glossary`.
+            origins: for each text, the source of the corpus that it is from, whose tag it gets with `search.tag: auto`.
 
         Raises:
             ConfigError: the search settings cannot give `count` translations.
@@ -134,7 +137,7 @@ class Translator(LoadedModel):
             self.searcher.cross_attention([], [])  # raises
 
         # 2. Read the texts, and search for the translations of their segments.
-        segmented = self._segment_reader.read(texts, first_line, glossary)
+        segmented = self._segment_reader.read(texts, first_line, glossary, origins)
         request = SearchRequest(
             rows=[segment.ids for segment in segmented.segments],
             config=self.search,
@@ -278,6 +281,9 @@ class Translator(LoadedModel):
 
     @cached_property
     def _segment_reader(self) -> SegmentReader:
+        name = self.search.tag
+        if name not in (None, "auto") and not self.subword.source.has_pieces(tag_of(name)):
+            raise InputError(f"this model has no tag `{name}`; name a source of its recipe that has `tag: true`")
         return SegmentReader(self.subword, self.normalizer, self.max_length, self.search, self.glossary)
 
     @cached_property

@@ -19,6 +19,7 @@ import sentencepiece
 
 from translator.config import SubwordConfig
 from translator.core import EOS, PAD, SOS, SPECIAL_TOKENS, TAG, UNK
+from translator.corpus.tags import SOURCE_TAGS
 from translator.errors import SubwordError
 from translator.run.logging import LOGGER
 from translator.subword.model import ERRORS_ONLY
@@ -37,8 +38,8 @@ _ROOM_FOR_BYTES: Final = 1000  # vocabulary size from which byte fallback is the
 _BYTES: Final = 256  # pieces of byte fallback
 _BOUNDARY: Final = "\x1f"  # unit separator: no piece crosses it
 _BETWEEN_DIGITS: Final = re.compile(r"(?<=\d)(?=\d)")
-_KEPT_IF_SEEN: Final = frozenset(TAG + "0123456789۰۱۲۳۴۵۶۷۸۹٠١٢٣٤٥٦٧٨٩.,;:!?'\"()[]-/%،؛؟«»٪٫٬–—“”‘’")
-"""Digits, basic punctuation and the back-translation tag: kept if in the text, whatever `_CHARACTER_COVERAGE` says."""
+_KEPT_IF_SEEN: Final = frozenset(TAG + SOURCE_TAGS + "0123456789۰۱۲۳۴۵۶۷۸۹٠١٢٣٤٥٦٧٨٩.,;:!?'\"()[]-/%،؛؟«»٪٫٬–—“”‘’")
+"""Digits, basic punctuation and tags: kept if in the text, whatever `_CHARACTER_COVERAGE` says."""
 
 
 class VocabularySizeError(SubwordError):

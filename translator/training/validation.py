@@ -55,9 +55,13 @@ class Validator:
 
         # 2. The sample to translate, evenly spread over all sources.
         pairs: list[tuple[str, str]] = []
+        origins: list[str] = []
         for name in data.corpus.names("validation"):
             pairs += data.corpus.pairs("validation", name)
-        self._sample = [pairs[number] for number in evenly_spread(len(pairs), config.training.validation_sentences)]
+            origins += [name] * (len(pairs) - len(origins))
+        numbers = evenly_spread(len(pairs), config.training.validation_sentences)
+        self._sample = [pairs[number] for number in numbers]
+        self._origins = [origins[number] for number in numbers]
 
         # 3. The sentences to watch: a line of a terminal holds a source and a translation of about eight words.
         distances = [abs(len(source.split()) - _WATCHED_WORDS) for source, _ in self._sample]
@@ -75,12 +79,12 @@ class Validator:
 
     def watch(self) -> list[TranslatedPair]:
         """Return the translations of a few sentences, always the same."""
-        return self._translated([self._sample[number] for number in self._watched])
+        return self._translated(self._watched)
 
     def validate(self, check_stop: Callable[[], None] = lambda: None) -> Validation:
         """Return loss, scores and a few translations; `check_stop` is called between batches, and may raise."""
         means = self._losses(check_stop)
-        pairs = self._translated(self._sample, check_stop)
+        pairs = self._translated(range(len(self._sample)), check_stop)
         return Validation(
             scores=_losses_of(means) | _scores(pairs),
             watched=[pairs[number] for number in self._watched],
@@ -99,19 +103,21 @@ class Validator:
             losses.add(batch, token_losses)
         return losses.means()
 
-    def _translated(
-        self, pairs: Sequence[tuple[str, str]], check_stop: Callable[[], None] = lambda: None
-    ) -> list[TranslatedPair]:
-        """Return pairs of source and reference with their translations; batches hold lines of similar length."""
-        order = sorted(range(len(pairs)), key=lambda number: -len(pairs[number][0]))
+    def _translated(self, chosen: Sequence[int], check_stop: Callable[[], None] = lambda: None) -> list[TranslatedPair]:
+        """Return the pairs of the sample with these numbers and translations; batches hold lines of similar length."""
+        order = sorted(chosen, key=lambda number: -len(self._sample[number][0]))
         texts: dict[int, str] = {}  # by number of the pair
         for start in range(0, len(order), self.translator.searcher.batch_rows):
             check_stop()
             numbers = order[start : start + self.translator.searcher.batch_rows]
             # Without the warning of `translate_lines` at each validation that digits are lost.
-            ranked = self.translator.translations([pairs[number][0] for number in numbers], scored=False)
+            ranked = self.translator.translations(
+                [self._sample[number][0] for number in numbers],
+                scored=False,
+                origins=[self._origins[number] for number in numbers],
+            )
             texts |= zip(numbers, [translations[0].text for translations in ranked], strict=True)
-        return [TranslatedPair(*pair, texts[number]) for number, pair in enumerate(pairs)]
+        return [TranslatedPair(*self._sample[number], texts[number]) for number in chosen]
 
 
 def _losses_of(means: Means) -> dict[str, float]:

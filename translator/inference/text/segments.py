@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from translator.config import SearchConfig
 from translator.corpus.normalizer.normalizer import Normalizer
+from translator.corpus.tags import tag_of, with_tag
 from translator.inference.text.checks import listed_lines
 from translator.inference.text.long_sentences import split_text
 from translator.inference.text.untranslated import copied_line, part_text
@@ -59,19 +60,48 @@ class SegmentReader:
         self._search = search
         self._glossary = glossary
 
-    def source_texts(self, texts: Sequence[str], glossary: Glossary | None = None) -> list[SourceText]:
-        """Return sentences as the model sees them; `glossary` replaces that of the reader."""
+    def source_texts(
+        self, texts: Sequence[str], glossary: Glossary | None = None, origins: Sequence[str] | None = None
+    ) -> list[SourceText]:
+        """Return sentences as the model sees them, with their tags.
+
+        Args:
+            texts: sentences.
+            glossary: replaces that of the reader.
+            origins: for each sentence, the source of the corpus that it is from.
+        """
         correct = self._search.correct_spelling
         terms = self._glossary if glossary is None else glossary
-        return [self._reader.read(text, correct_spelling=correct, glossary=terms) for text in texts]
+        source_texts = []
+        for text, origin in zip(texts, origins or [""] * len(texts), strict=True):
+            source_text = self._reader.read(text, correct_spelling=correct, glossary=terms)
+            tag = self._tag_of(origin)
+            if tag and source_text.text:
+                source_text = source_text._replace(text=with_tag(source_text.text, tag))
+            source_texts.append(source_text)
+        return source_texts
 
-    def read(self, texts: Sequence[str], first_line: int, glossary: Glossary | None = None) -> SegmentedTexts:
-        """Return all texts in segments.
+    def _tag_of(self, origin: str) -> str:
+        """Return the tag of a sentence from a source of the corpus, as `search.tag` asks; "" for none."""
+        name = origin if self._search.tag == "auto" else self._search.tag
+        if not name or not self._source_model.has_pieces(tag_of(name)):
+            return ""
+        return tag_of(name)
+
+    def read(
+        self,
+        texts: Sequence[str],
+        first_line: int,
+        glossary: Glossary | None = None,
+        origins: Sequence[str] | None = None,
+    ) -> SegmentedTexts:
+        """Return all texts in segments; the first segment of a sentence has its tag.
 
         Args:
             texts: as given.
             first_line: number of the first text, for warnings.
             glossary: terms with the translations that they must have, in place of those of the reader.
+            origins: for each text, the source of the corpus that it is from.
         """
         # 1. Part each text into sentences to translate and text to copy.
         sentences: list[tuple[int, str]] = []  # of all texts, each with the index of its text
@@ -92,7 +122,8 @@ class SegmentReader:
             )
 
         # 2. Encode all sentences together, which is faster than one by one.
-        source_texts = self.source_texts([sentence for _, sentence in sentences], glossary)
+        its_origins = [origins[line] for line, _ in sentences] if origins else None
+        source_texts = self.source_texts([sentence for _, sentence in sentences], glossary, its_origins)
         all_ids = self._source_model.encode([source_text.text for source_text in source_texts])
 
         # 3. Split the sentences that are too long.

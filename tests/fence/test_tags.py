@@ -1,0 +1,74 @@
+"""Source tags: a model learns the styles of its corpora, and writes in the one that is asked for."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.fence.conftest import RECIPE
+from tests.fence.small_language import all_pairs
+from tests.support.command_line import Finished, translator
+
+TEXT = "The book is old.\nI see the white tree.\nIs the door new?\n"
+DEAR = "جان"  # at the end of each Persian sentence of one of the corpora
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on two corpora with tags, which have the same English sentences and other Persian ones."""
+    folder = tmp_path_factory.mktemp("tags")
+    for name, addition in (("plain", ""), ("dear", f" {DEAR}")):
+        rows = [f"{english}\t{persian[:-1]}{addition}{persian[-1]}\n" for english, persian in all_pairs()]
+        random.Random(name).shuffle(rows)
+        (folder / f"{name}.tsv").write_text("".join(rows), encoding="utf-8")
+    recipe = folder / "small.yaml"
+    recipe.write_text(RECIPE.format(folder=folder), encoding="utf-8")
+    sources = [{"name": name, "path": f"{folder}/{name}.tsv", "tag": True} for name in ("plain", "dear")]
+    result = translator("train", "--config", recipe, "--set", f"corpus.sources={json.dumps(sources)}")
+    assert result.code == 0, result.err
+    return folder / "runs" / "small"
+
+
+def translate(run: Path, *arguments: str) -> Finished:
+    return translator("translate", "--run", run, *arguments, stdin=TEXT)
+
+
+def test_a_tag_chooses_the_style_of_its_corpus(run: Path) -> None:
+    dear = translate(run, "--tag", "dear").lines
+    plain = translate(run, "--tag", "plain").lines
+    assert len(dear) == len(plain) == 3
+    assert all(DEAR in line for line in dear), dear
+    assert not any(DEAR in line for line in plain), plain
+
+
+def test_a_text_without_a_tag_is_translated(run: Path) -> None:
+    result = translate(run)
+    assert result.code == 0
+    assert "کتاب" in result.lines[0]
+
+
+def test_held_out_text_has_the_tag_of_its_corpus(run: Path) -> None:
+    chrf = {}  # by test set and search
+    for tag in ("auto", "plain"):
+        result = translator("evaluate", "--run", run, "--set", f"search.tag={tag}")
+        assert result.code == 0, result.err
+    for entry in json.loads((run / "evaluation" / "scores.json").read_text("utf-8")):
+        if entry["metric"] == "chrf" and entry["normalization"] == "raw":
+            chrf[entry["test_set"], entry["search"]] = entry["score"]
+    own, plain = "beam-4", "beam-4-tag-plain"
+    assert chrf["plain", own] == chrf["plain", plain]
+    assert chrf["dear", own] > chrf["dear", plain] + 5
+
+
+def test_an_alignment_leaves_out_the_tag(run: Path) -> None:
+    first_line = translate(run, "--tag", "dear", "--format", "jsonl", "--alignment").lines[0]
+    (translation,) = json.loads(first_line)["translations"]
+    assert translation["alignment"]["source"] == ["the", "book", "is", "old."]
+    assert translation["alignment"]["pairs"][:2] == [[1, 0], [3, 1]]
+
+
+def test_an_unknown_tag_is_refused(run: Path) -> None:
+    result = translate(run, "--tag", "nobody")
+    assert result.code == 2
+    assert "this model has no tag `nobody`" in result.err
