@@ -246,7 +246,7 @@ DRAWS = {"temperature": "0.1", "top_k": "1", "top_p": "0.2", "seed": "2"}
 """Keys of sampling, which only torch does."""
 HARMLESS = {"batch_size": "1", "processes": "1"}
 """Keys that change no translation."""
-OTHERS = {"avoid_loops", "glossary", "orthography", "precision"}
+OTHERS = {"avoid_loops", "glossary", "orthography", "precision", "tag"}
 """Keys that change the text around the search, and the precision, which each engine has of its own."""
 
 
