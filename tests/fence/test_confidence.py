@@ -39,7 +39,9 @@ def test_the_file_and_the_log_tell_how_right_it_is(small_run: Path) -> None:
     measured = json.loads((small_run / FILE).read_text(encoding="utf-8"))["measured"]
     assert measured["sentences"] == 30
     assert sum(count for count, _, _ in measured["reliability"]) == 30
-    assert f"calibration_error: {measured['calibration_error']}" in (small_run / "log.txt").read_text(encoding="utf-8")
+    log = (small_run / "log.txt").read_text(encoding="utf-8")
+    assert f"calibration error {measured['calibration_error']:.3f}" in log
+    assert log.count("sentences with a mean confidence of") == len(measured["reliability"])
 
 
 @pytest.mark.parametrize("kind", ["ctranslate2", "safetensors"])
@@ -51,8 +53,7 @@ def test_an_export_is_as_sure_as_its_run(kind: str, small_run: Path, tmp_path: P
 
 def test_nothing_is_told_where_nothing_was_measured(small_copy: Path) -> None:
     assert "confidence" not in translation(small_copy, "--scores", "--checkpoint", "75")
-    ensemble = ("--run", str(small_copy))
-    assert "confidence" not in translation(small_copy, "--scores", *ensemble)
+    assert "confidence" not in translation(small_copy, "--scores", "--run", str(small_copy)), "of an ensemble"
     (small_copy / FILE).unlink()
     assert "confidence" not in translation(small_copy, "--scores")
 

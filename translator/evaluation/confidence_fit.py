@@ -20,7 +20,7 @@ from translator.run.files import write_json
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
 
-_MOST: Final = 2_000  # sentences that are translated
+_MOST: Final = 1_000  # sentences that are translated
 _FEWEST: Final = 20
 _STEPS: Final = 20  # of Newton's method
 
@@ -44,14 +44,9 @@ def keep_confidence(run: RunFolder, pairs: Sequence[tuple[str, str]]) -> None:
     # 1. Translate as `translator translate` does by default, with exact scores, and compare with the references.
     chosen = [pairs[number] for number in evenly_spread(len(pairs), _MOST)]
     translator = Translator.load(run.path, checkpoint=checkpoint)
-    rows = []
-    chrf: list[float] = []
-    translations = translator.translations([source for source, _ in chosen])
-    for (best, *_), (_, reference) in zip(translations, chosen, strict=True):
-        if best.pieces:
-            rows.append(features(best))
-            chrf += sentence_chrf([best.text], [(reference,)])
-    inputs = np.array(rows)  # (N, F)
+    best = [ranked[0] for ranked in translator.translations([source for source, _ in chosen])]
+    inputs = np.array([features(translation) for translation in best])  # (N, F)
+    chrf = sentence_chrf([translation.text for translation in best], [(reference,) for _, reference in chosen])
     median = float(np.median(chrf))
     good = np.array(chrf) >= median  # (N,)
 
@@ -63,11 +58,12 @@ def keep_confidence(run: RunFolder, pairs: Sequence[tuple[str, str]]) -> None:
 
     # 3. Keep and report it.
     fitted = {"search": search_label(translator.search), "sentences": len(good), "median_chrf": median}
-    measured = fitted | judgement(judged, good)
+    measured: dict[str, Any] = fitted | judgement(judged, good)
     write_json(run.confidence_file, asdict(Confidence(checkpoint, weights, measured)))
-    LOGGER.info("confidence of %s on its validation text:", checkpoint)
-    for name, value in measured.items():
-        LOGGER.info("  %s: %s", name, value)
+    report = "confidence on the validation text: calibration error %.3f, area under the curve %.3f"
+    LOGGER.info(report, measured["calibration_error"], measured["area_under_curve"])
+    for tenth in measured["reliability"]:
+        LOGGER.info("%5d sentences with a mean confidence of %.2f: a share of %.2f is good", *tenth)
 
 
 def fit(inputs: Floats, good: Booleans) -> Floats:

@@ -35,17 +35,13 @@ class Confidence:
 
 
 def features(translation: Translation) -> tuple[float, float, float, float]:
-    """Return what the confidence in a translation of at least one segment follows from.
+    """Return what the confidence in a translation follows from, summed over its segments.
 
-    It is 1, the mean log-probability of a token, the logarithm of the tokens of the source, and that of the tokens of
-    the translation for each of the source; all are of the whole text, with EOS of each segment.
+    It is 1, the mean log-probability of a token, the logarithm of its negative, and that of the tokens of the source.
     """
-    return (
-        1.0,
-        translation.score / translation.tokens,
-        math.log(translation.source_tokens),
-        math.log(translation.tokens / translation.source_tokens),
-    )
+    mean = translation.score / max(translation.tokens, 1)
+    mean = min(max(mean, -20.0), -0.001)  # so that its logarithm is finite
+    return 1.0, mean, math.log(-mean), math.log1p(translation.source_tokens)
 
 
 _CONFIDENCE: Final = TypeAdapter(Confidence)

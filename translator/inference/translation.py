@@ -18,7 +18,7 @@ class Translation:
     pieces: int  # number of source segments; 0 for a source without words
     finished: bool  # False if a segment was cut off at its maximum length
     precision: str = "float32"  # in which the engine computed
-    source_tokens: int = 0  # of all segments, EOS of each included
+    source_tokens: int = 0  # of all segments, without EOS
     confidence: float | None = None  # probability that it is good (see `Confidence`), if its scores are exact
     alignment: Alignment | None = None  # if requested
     attention: tuple[AttentionMap, ...] | None = None  # one map per segment, if requested

@@ -182,7 +182,7 @@ class Translator(LoadedModel):
                 tokens=len(hypothesis.tokens) + hypothesis.finished,
                 pieces=1,
                 finished=hypothesis.finished,
-                source_tokens=len(segment.ids) + 1,
+                source_tokens=len(segment.ids),
             )
             translations.append(translation)
         if not attention:
