@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.fence.small_language import statement
+from tests.fence.small_language import all_pairs, statement
 from tests.support.command_line import translator
 from translator import Translator
 
@@ -70,3 +70,17 @@ def test_a_damaged_file_is_one_message_and_can_be_made_anew(content: str, small_
     again = ("--config", small_copy / "config.yaml", "--set", f"run.directory={small_copy}")
     assert translator("train", *again).code == 0
     assert (small_copy / FILE).read_bytes() == whole
+
+
+def test_translations_of_more_confidence_are_better(folder: Path) -> None:
+    # A short training still makes mistakes.
+    run = folder / "short"
+    settings = (f"run.directory={run}", "corpus.split={validation: 120, test: 10}", "training.max_steps=50")
+    assert translator("train", "--config", folder / "small.yaml", "--set", *settings).code == 0
+
+    pairs = all_pairs()
+    found = Translator.load(run).translations([english for english, _ in pairs])
+    ranked = sorted(zip(found, pairs, strict=True), key=lambda one: one[0][0].confidence or 0.0)
+    right = [translations[0].text == persian for translations, (_, persian) in ranked]
+    middle = len(right) // 2
+    assert sum(right[middle:]) > 1.2 * sum(right[:middle])
