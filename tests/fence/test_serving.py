@@ -117,6 +117,7 @@ def test_a_text_is_translated_line_by_line(served: Served) -> None:
     lines = served.answers["text"].json()["lines"]
     assert [line["source"] for line in lines] == TEXT.splitlines()
     assert [line["translations"][0]["text"] for line in lines] == PERSIAN
+    assert all(0 <= line["translations"][0]["confidence"] <= 1 for line in lines)
 
 
 def test_a_line_can_have_several_translations_with_attention(served: Served) -> None:
@@ -167,6 +168,7 @@ def test_the_server_describes_itself(served: Served) -> None:
     assert served.answers["health"].json() == {"status": "ok", "waiting": 0}
     model = served.answers["model"].json()
     assert (model["name"], model["checkpoint"], model["languages"]) == ("small", "step-000150", ["en", "fa"])
+    assert model["confidence"] is True
     assert (model["limits"]["characters"], model["limits"]["lines"]) == (200, 8)
     paths = served.answers["description"].json()["paths"]
     assert set(paths) >= {"/api/health", "/api/model", "/api/translate", "/translate", "/languages", "/health"}

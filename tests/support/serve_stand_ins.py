@@ -33,6 +33,7 @@ class Held:
         self.dropped: list[list[str]] = []
         settings: dict[str, Any] = {"method": "beam", "batch_size": 4} | search
         self.search = SearchConfig(**settings)
+        self.confidence = None
         self.searcher = type("Engine", (), {"name": "held", "gives_attention": False})()
 
     def translations(

@@ -110,12 +110,14 @@ def _check_target(target: Path, folder: Path | str) -> None:
 
 
 def _write_run_files(export: Path, run: RunFolder, config: Config, index: ExportIndex, rules: NormalizerRules) -> None:
-    """Write what makes an export usable like a run: its subword models, its normalizer and its config.yaml."""
+    """Write what makes an export usable like a run: subword models, normalizer, config.yaml, confidence."""
     subword_folder = export / "subword"
     subword_folder.mkdir()
     for file in run.subword_folder.iterdir():
         shutil.copyfile(file, subword_folder / file.name)  # without its mode: a new file obeys the umask
     write_text(subword_folder / run.normalizer_file.name, rules.to_json())  # a run of an older version has none
+    if run.confidence_file.is_file():
+        shutil.copyfile(run.confidence_file, export / run.confidence_file.name)
     precision = _SEARCH_PRECISIONS.get(index.quantization, "float32")
     write_text(export / "config.yaml", _shared_config(config, index.run, precision))
 

@@ -18,6 +18,8 @@ class Translation:
     pieces: int  # number of source segments; 0 for a source without words
     finished: bool  # False if a segment was cut off at its maximum length
     precision: str = "float32"  # in which the engine computed
+    source_tokens: int = 0  # of all segments, without EOS
+    confidence: float | None = None  # probability that it is good (see `Confidence`), if its scores are exact
     alignment: Alignment | None = None  # if requested
     attention: tuple[AttentionMap, ...] | None = None  # one map per segment, if requested
 
@@ -33,6 +35,8 @@ class Translation:
             "finished": self.finished,
             "precision": self.precision,
         }
+        if self.confidence is not None:
+            record["confidence"] = round(self.confidence, 3)
         if self.alignment is not None:
             record["alignment"] = asdict(self.alignment)
         if self.attention is not None:

@@ -12,6 +12,7 @@ from translator.core.hypothesis import Hypothesis, Rows
 from translator.corpus.tags import tag_of
 from translator.errors import InputError
 from translator.inference.alignment import Alignment, AttentionMap, attention_of
+from translator.inference.confidence import Confidence, read_confidence
 from translator.inference.engines.engine import LoadedModel, load_model
 from translator.inference.text.checks import checked_texts, warn_of_lost_digits
 from translator.inference.text.joining import join_segments
@@ -162,7 +163,12 @@ class Translator(LoadedModel):
                 joined = join_segments(text_parts, between, count, ranked=ranked)
             else:
                 joined = [_untranslated(between[0], attention=attention)]
-            results.append([replace(translation, precision=self.search.precision) for translation in joined])
+            completed = []
+            for translation in joined:
+                # Approximate scores would give a wrong confidence.
+                confidence = self.confidence.probability(translation) if scored and self.confidence else None
+                completed.append(replace(translation, precision=self.search.precision, confidence=confidence))
+            results.append(completed)
         return results
 
     def _written(
@@ -179,6 +185,7 @@ class Translator(LoadedModel):
                 tokens=len(hypothesis.tokens) + hypothesis.finished,
                 pieces=1,
                 finished=hypothesis.finished,
+                source_tokens=len(segment.ids),
             )
             translations.append(translation)
         if not attention:
@@ -278,6 +285,14 @@ class Translator(LoadedModel):
         if not self.subword.source.placeholders:
             raise InputError("this model has no placeholders for terms; train one with `subword.placeholders: 8`")
         return Glossary.read(Path(self.search.glossary))
+
+    @cached_property
+    def confidence(self) -> Confidence | None:
+        """How to compute the confidence in a translation; None for an ensemble, or if nothing was fitted for it.
+
+        Raises RunError: its file is damaged.
+        """
+        return read_confidence(self.confidence_file, self.checkpoint_name) if self.confidence_file else None
 
     @cached_property
     def _segment_reader(self) -> SegmentReader:

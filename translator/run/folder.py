@@ -37,6 +37,7 @@ class RunFolder:
         self.checkpoints_folder = self.path / "checkpoints"  # one folder each, and the links `best` and `last`
         self.tensorboard_folder = self.path / "tensorboard"
         self.evaluation_folder = self.path / "evaluation"  # scores and hypotheses
+        self.confidence_file = self.path / "confidence.json"  # how sure the best checkpoint is of a translation
         self.log_file = self.path / "log.txt"
 
     @property

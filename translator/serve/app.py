@@ -36,7 +36,8 @@ POLICY: Final = (
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1", "[::1]")
 _ANSWER: Final = (
     "`lines`, in order, each with `line` (its number), `source` and `translations`, best first: text, score, "
-    "normalized_score, tokens, pieces, finished; if `attention` is true, also alignment and attention"
+    "normalized_score, tokens, pieces, finished, and confidence if the run has one; if `attention` is true, also "
+    "alignment and attention"
 )
 
 
@@ -141,6 +142,7 @@ def _model_description(translator: Translator, limits: Limits) -> dict[str, Any]
         "engine": translator.searcher.name,
         "search": translator.search.model_dump(mode="json"),
         "attention": translator.searcher.gives_attention,
+        "confidence": translator.confidence is not None,
         "placeholders": len(translator.subword.source.placeholders),
         "limits": {
             **asdict(limits),

@@ -142,19 +142,30 @@
   function translationOf(translation, place) {
     const { shown, spans } = paragraph(translation.text, translation.alignment?.target, ...TARGET);
     if (!translation.text) shown.append(element("span", { class: "muted", lang: "en", dir: "ltr" }, "no text"));
-    const score = translation.normalized_score;
-    const title = `log-probability ${translation.score ?? "−∞"} of ${translation.tokens} tokens, over the length penalty`;
     const item = element(
       "li",
       {},
       element("span", { class: "rank" }, String(place + 1)),
       shown,
-      element("span", { class: "score", title }, score === null ? "−∞" : score.toFixed(3).replace("-", "−")),
+      scoreOf(translation),
     );
     if (translation.text) item.append(copyButton(translation.text));
     const note = noteOf(translation);
     if (note) item.append(element("span", { class: "note" }, note));
     return { item, spans, weights: translation.alignment?.weights ?? [] };
+  }
+
+  // The confidence in three colours, or the score where the run has no confidence.
+  function scoreOf(translation) {
+    const { confidence, normalized_score: score } = translation;
+    const sum = `log-probability ${translation.score ?? "−∞"} of ${translation.tokens} tokens`;
+    if (confidence === undefined) {
+      const shown = score === null ? "−∞" : score.toFixed(3).replace("-", "−");
+      return element("span", { class: "score", title: `${sum}, over the length penalty` }, shown);
+    }
+    const step = ["low", "middle", "high"][Math.min(Math.floor(3 * confidence), 2)];
+    const meaning = "probability that this translation is at least as good as the median of the validation text";
+    return element("span", { class: `score ${step}`, title: `${meaning}; ${sum}` }, percent.format(confidence));
   }
 
   function copyButton(text) {
@@ -173,7 +184,8 @@
     const caption = element("p", { class: "caption", "aria-live": "polite" });
     const list = element("ol", { class: "translations", "aria-label": "translations, best first", dir: TARGET[1] });
     list.append(...found.map((one) => one.item));
-    const heading = element("p", { class: "heading" }, "best first, each with its log-probability per length");
+    const measure = line.translations.some((one) => "confidence" in one) ? "confidence" : "log-probability per length";
+    const heading = element("p", { class: "heading" }, `best first, each with its ${measure}`);
     const whole = element("article", { class: "line" }, element("div", { class: "pair" }, source.shown, found.length > 1 ? element("div", {}, heading, list) : list), caption);
     if (source.spans.length) watch(whole, caption, source.spans, found);
     return whole;

@@ -14,6 +14,7 @@ from translator.corpus.held_out import write_held_out
 from translator.data import DataHandler
 from translator.data.preparation_report import preparation_report, warn_of_few_pairs
 from translator.evaluation import Score, TranslatedPair, as_evaluated, evaluate_run, saved_scores, search_label
+from translator.evaluation.confidence_fit import keep_confidence
 from translator.evaluation.test_sets import own_texts
 from translator.run.files import hold_folder
 from translator.run.folder import RunFolder
@@ -113,6 +114,11 @@ def _train_and_evaluate(
         trainer.train()
     reason = trainer.finished or ""
     scores, samples = _evaluate(config, run, trainer.progress, reason) if distributed.main else ([], [])
+    if distributed.main:
+        pairs: list[tuple[str, str]] = []
+        for name in data.corpus.names("validation"):
+            pairs += data.corpus.pairs("validation", name)
+        keep_confidence(run, pairs)
     return TrainingOutcome(
         run=run,
         progress=trainer.progress,

@@ -41,6 +41,7 @@ class LoadedModel:
     checkpoint_name: str = ""  # different names of several checkpoints are joined by `+`
     identity: str = ""  # hash of the weights, if they come from files
     threads: int = 0  # `run.threads` of the run, for the command line; translating never changes torch's threads
+    confidence_file: Path | None = None  # of a single run or export; it may be missing
     engine: str = ""  # `torch` or `ctranslate2`, if requested by name
 
 
@@ -109,6 +110,8 @@ def load_model(
             LOGGER.info("translating with the torch engine: %s", reason)
     model = model or _with_torch(runs, configs, checkpoints, device)
     model.engine = requested_engine
+    if len(runs) == 1:
+        model.confidence_file = runs[0].confidence_file
     return model
 
 

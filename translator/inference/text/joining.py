@@ -83,6 +83,7 @@ def _joined(parts: Sequence[Translation], between: Sequence[str]) -> Translation
         tokens=sum(part.tokens for part in parts),
         pieces=sum(part.pieces for part in parts),
         finished=all(part.finished for part in parts),
+        source_tokens=sum(part.source_tokens for part in parts),
         alignment=alignment,
         attention=attention,
     )

@@ -1,0 +1,51 @@
+"""A fitted confidence is calibrated: of the sentences with a confidence of 70%, 70% are good."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from translator.evaluation.confidence_fit import fit, judgement, predict
+from translator.inference.confidence import Confidence, features
+from translator.inference.translation import Translation
+
+WEIGHT = st.floats(-3, 3)
+
+
+@given(weights=st.tuples(WEIGHT, WEIGHT, WEIGHT, WEIGHT), seed=st.integers(0, 1000))
+@settings(max_examples=30, deadline=None)
+def test_the_fit_finds_the_probabilities_that_made_the_data(
+    weights: tuple[float, float, float, float], seed: int
+) -> None:
+    draws = np.random.default_rng(seed)
+    inputs = np.column_stack([np.ones(8000), draws.normal([-1, 3, 0], [0.5, 0.7, 0.3], (8000, 3))])
+    true = predict(np.array(weights), inputs)
+    good = draws.random(8000) < true
+    found = predict(fit(inputs[:4000], good[:4000]), inputs[4000:])
+    assert np.abs(found - true[4000:]).mean() < 0.05
+    measured = judgement(found, good[4000:])
+    assert measured["calibration_error"] < 0.05
+    assert sum(count for count, _, _ in measured["reliability"]) == 4000
+
+
+@pytest.mark.parametrize("good", [[True] * 40, [False] * 40, [True] * 20 + [False] * 20])
+def test_data_without_a_doubt_give_a_finite_fit(good: list[bool]) -> None:
+    inputs = np.column_stack([np.ones(40), np.linspace(20, -20, 40)])
+    found = predict(fit(inputs, np.array(good)), inputs)
+    assert np.all((found > 0.5) == good)
+
+
+def test_a_translation_has_the_probability_of_its_features() -> None:
+    translation = Translation("a", -4.0, -1.0, tokens=4, pieces=1, finished=True, source_tokens=6)
+    weights = (0.3, 2.0, -0.5, 0.1)
+    (expected,) = predict(np.array(weights), np.array([features(translation)]))
+    assert Confidence("best", weights, {}).probability(translation) == pytest.approx(expected)
+    copied = Translation("a", 0.0, 0.0, tokens=0, pieces=0, finished=True)
+    assert Confidence("best", weights, {}).probability(copied) is None
+
+
+def test_the_area_counts_pairs_in_the_right_order() -> None:
+    judged, good = np.array([0.9, 0.8, 0.3, 0.2]), np.array([True, False, True, False])
+    measured = judgement(judged, good)
+    assert measured["area_under_curve"] == 0.75
+    assert measured["calibration_error"] == pytest.approx((0.1 + 0.8 + 0.7 + 0.2) / 4)

@@ -1,0 +1,105 @@
+"""The confidence of a run in its translations, fitted on its validation text at the end of a training.
+
+N sentences, F features
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from translator.checkpoint.state import find_checkpoint
+from translator.corpus.held_out import evenly_spread
+from translator.evaluation.metrics import sentence_chrf
+from translator.evaluation.search_labels import search_label
+from translator.inference.confidence import Confidence, features, read_confidence
+from translator.inference.translator import Translator
+from translator.run.files import write_json
+from translator.run.folder import RunFolder
+from translator.run.logging import LOGGER
+
+_MOST: Final = 1_000  # sentences that are translated
+_FEWEST: Final = 20
+_STEPS: Final = 20  # of Newton's method
+
+Floats = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
+
+
+def keep_confidence(run: RunFolder, pairs: Sequence[tuple[str, str]]) -> None:
+    """Write confidence.json for the best checkpoint of a run, unless it is there.
+
+    Args:
+        run: a trained run.
+        pairs: sources and references of its validation text; fewer than 20 give no confidence.
+
+    Raises RunError: the file is damaged.
+    """
+    checkpoint = find_checkpoint(run.checkpoints_folder, "best").name
+    if len(pairs) < _FEWEST or read_confidence(run.confidence_file, checkpoint) is not None:
+        return
+
+    # 1. Translate as `translator translate` does by default, with exact scores, and compare with the references.
+    chosen = [pairs[number] for number in evenly_spread(len(pairs), _MOST)]
+    translator = Translator.load(run.path, checkpoint=checkpoint)
+    best = [ranked[0] for ranked in translator.translations([source for source, _ in chosen])]
+    inputs = np.array([features(translation) for translation in best])  # (N, F)
+    chrf = sentence_chrf([translation.text for translation in best], [(reference,) for _, reference in chosen])
+    median = float(np.median(chrf))
+    good = np.array(chrf) >= median  # (N,)
+
+    # 2. Fit on all sentences. Judge what the fit on every other sentence says of those between.
+    weights = tuple(fit(inputs, good).tolist())
+    judged = np.empty(len(good))
+    for half, other in ((0, 1), (1, 0)):
+        judged[half::2] = predict(fit(inputs[other::2], good[other::2]), inputs[half::2])
+
+    # 3. Keep and report it.
+    fitted = {"search": search_label(translator.search), "sentences": len(good), "median_chrf": median}
+    measured: dict[str, Any] = fitted | judgement(judged, good)
+    write_json(run.confidence_file, asdict(Confidence(checkpoint, weights, measured)))
+    report = "confidence on the validation text: calibration error %.3f, area under the curve %.3f"
+    LOGGER.info(report, measured["calibration_error"], measured["area_under_curve"])
+    for tenth in measured["reliability"]:
+        LOGGER.info("%5d sentences with a mean confidence of %.2f: a share of %.2f is good", *tenth)
+
+
+def fit(inputs: Floats, good: Booleans) -> Floats:
+    """Return the weights (F,) of a logistic regression, by Newton's method, with half their squares as a penalty.
+
+    Args:
+        inputs: features (N, F), one of which is 1 for the intercept.
+        good: what is to be predicted (N,).
+    """
+    weights = np.zeros(inputs.shape[1])
+    for _ in range(_STEPS):
+        predicted = predict(weights, inputs)
+        gradient = inputs.T @ (predicted - good) + weights
+        curvature = (inputs.T * (predicted * (1 - predicted))) @ inputs + np.eye(len(weights))
+        weights -= np.linalg.solve(curvature, gradient)
+    return weights
+
+
+def predict(weights: Floats, inputs: Floats) -> Floats:
+    """Return the probability (N,) that each sentence with these features (N, F) is good, by the weights of `fit`."""
+    probabilities: Floats = 1 / (1 + np.exp(-inputs @ weights))
+    return probabilities
+
+
+def judgement(judged: Floats, good: Booleans) -> dict[str, Any]:
+    """Return how right N probabilities are that sentences are `good`.
+
+    It has the expected calibration error, the area under the curve (the probability that a good sentence has more than
+    another), and for each tenth from 0 to 1 that occurs: its sentences, their mean probability, the share of good ones.
+    """
+    tenths = np.minimum(judged * 10, 9).astype(np.int64)
+    reliability = []
+    for tenth in np.unique(tenths):
+        inside = tenths == tenth
+        reliability.append((int(inside.sum()), float(judged[inside].mean()), float(good[inside].mean())))
+    error = sum(count * abs(mean - share) for count, mean, share in reliability) / len(good)
+    differences = np.subtract.outer(judged[good], judged[~good])
+    area = (np.sign(differences).mean() + 1) / 2 if differences.size else 0.5
+    return {"calibration_error": error, "area_under_curve": float(area), "reliability": reliability}
