@@ -114,9 +114,8 @@ def with_gaps(f_string: ast.JoinedStr) -> str:
 
 def test_messages_quoted_in_troubleshooting_exist_in_the_code() -> None:
     page = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
-    quoted = re.findall(r"^```message\n(.*?)\n```$", page, flags=re.MULTILINE | re.DOTALL)
-    quoted += re.findall(r"^\*\*`([^`]+)`\.\*\*", page, flags=re.MULTILINE)
-    assert len(quoted) > 25
+    quoted = re.findall(r"^\*\*`([^`]+)`\.\*\*", page, flags=re.MULTILINE)
+    assert len(quoted) > 10
     texts_of_program = texts()
     for message in quoted:
         fragments = [fragment for fragment in message.split("…") if fragment.strip(" .;:")]
