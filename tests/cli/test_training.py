@@ -70,7 +70,6 @@ def test_two_files_are_enough_to_train(two_files: list[str], capsys: pytest.Capt
     assert "300 training pairs: a model that is trained on so few repeats" not in captured.err, "some are held out"
     assert "training pairs: a model that is trained on so few repeats their sentences" in captured.err
     assert "translator fine-tune --run RUN --corpus" in captured.err
-    assert "what would help most" not in captured.err, "one validation is no evidence"
 
     # 2. The same command finds the run finished.
     assert main(two_files) == 0
@@ -137,7 +136,7 @@ def test_a_missing_corpus_says_how_to_get_it(capsys: pytest.CaptureFixture[str],
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["subword.model_type=unigram", "subword.vocabulary_size=5000"], "subword.vocabulary_size: 5000 is more than"),
+        (["subword.model_type=unigram", "subword.vocabulary_size=10"], "subword.vocabulary_size: 10 is too small"),
         (["corpus.filters.min_target_script=1.0"], "target_script"),
         (["corpus.split.test=500"], "corpus.split"),
         (["run.device=cuda:99"], "run.device"),

@@ -9,8 +9,7 @@ from tests.support.corpora import TABLE, one_file
 from tests.support.doc_examples import ROOT
 from translator.config import Config, SourceConfig, load_config, parse_config
 from translator.config.loading import config_of
-from translator.data import DataHandler
-from translator.errors import ConfigError, SubwordError
+from translator.errors import ConfigError
 from translator.recipes.corpus_recipe import CorpusSize, choose, find_recipe, plan_settings
 from translator.recipes.recipe_text import recipe_text
 
@@ -130,35 +129,6 @@ def prepared_recipe(folder: Path, rows: Sequence[str], *, gpu: bool = False) -> 
 
 
 SAMPLE = (ROOT / "data" / "sample" / "train.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
-
-
-@pytest.mark.parametrize(("pairs", "gpu"), [(5, True), (30, False), (600, False)])
-def test_chosen_vocabulary_suits_uniform_text(tmp_path: Path, pairs: int, gpu: bool) -> None:
-    config = prepared_recipe(tmp_path, SAMPLE[:pairs], gpu=gpu)
-    corpus = DataHandler(config).corpus
-    assert corpus.count("train", "text") > 0.9 * pairs - 10
-    assert not config.subword.joint
-
-
-@pytest.mark.parametrize("poor_side", [0, 1])
-def test_a_side_with_few_words_shares_a_model_with_the_other(tmp_path: Path, poor_side: int) -> None:
-    # Texts of two words: the binary digits of the number of the pair.
-    word_for_zero, word_for_one = (("no", "yes"), ("نه", "بله"))[poor_side]
-    rows = []
-    for number, row in enumerate(SAMPLE[:40]):
-        sides = row.rstrip("\n").split("\t")
-        words = [word_for_one if digit == "1" else word_for_zero for digit in f"{number:06b}"]
-        sides[poor_side] = " ".join(words)
-        rows.append("\t".join(sides) + "\n")
-    assert prepared_recipe(tmp_path, rows).subword.joint
-
-
-def test_a_vocabulary_size_of_the_user_is_not_replaced(tmp_path: Path) -> None:
-    source = one_file(tmp_path / "my.tsv", "".join(SAMPLE[:30]).encode())
-    overrides = [f"corpus.prepared_directory={tmp_path}/prepared", "subword.vocabulary_size=5000"]
-    with pytest.raises(SubwordError, match=r"5000 is more than .* the largest value that suits both models is"):
-        find_recipe(tmp_path / "runs", [source], gpu=False, overrides=overrides)
-    assert not (tmp_path / "runs").exists()
 
 
 @pytest.mark.parametrize("gpu", [False, True])

@@ -137,9 +137,16 @@ def test_the_models_do_not_depend_on_the_number_of_processes(tmp_path: Path, cor
 
 
 def test_a_worker_process_reports_an_error_and_leaves_no_folder(tmp_path: Path, corpus: PreparedCorpus) -> None:
-    with pytest.raises(SubwordError, match="5000 is more than the training text allows for the source model"):
-        prepare_subword(unigram(vocabulary_size=5000), corpus, tmp_path, workers=2)
+    with pytest.raises(SubwordError, match="10 is too small for the source model"):
+        prepare_subword(unigram(vocabulary_size=10), corpus, tmp_path, workers=2)
     assert not list(tmp_path.glob("*subword-*"))
+
+
+def test_a_text_with_too_few_pieces_is_told(
+    tmp_path: Path, corpus: PreparedCorpus, caplog: pytest.LogCaptureFixture
+) -> None:
+    pair, _ = prepare_subword(unigram(vocabulary_size=5000), corpus, tmp_path)
+    assert f"the source model has {pair.source.vocabulary_size} pieces, not" in caplog.text
 
 
 def test_a_missing_text_leaves_no_folder(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ class SubwordConfig(Section, effect=Effect.REFUSED):
     model_type: Literal["unigram", "bpe", "char"] = "unigram"
     """Type of SentencePiece model; `char`: one piece per character."""
     vocabulary_size: Annotated[int, Field(ge=8, le=256_000)] = 8000
-    """Pieces per language, or in total if `joint`, including special tokens; for `char` an upper limit."""
+    """Pieces per language, or in total if `joint`, with special tokens; fewer if the text has no more."""
     joint: bool = False
     """Train one model for both languages instead of one per language."""
     case: Literal["keep", "fold"] | None = None

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translator.core.cache import KeyValue, SelfCache
-from translator.core.positions import Rotation, rotate
+from translator.core.positions import rotate
 
 AttentionKernel = Callable[[Tensor, Tensor, Tensor, Tensor | None, float], Tensor]
 """Returns the context of query, key, value, mask and dropout, as `attention` does; `speed/attention.py` has another."""
@@ -117,7 +117,6 @@ class SelfAttention(MultiHeadAttention):
         super().__init__(heads, dropout)
         self.query_key_value = FusedLinear(d_model, d_model, blocks=3)
         self.output = nn.Linear(d_model, d_model)
-        self.rotate: Rotation = rotate  # `speed/rotation.py` may replace it
 
     def forward(
         self,
@@ -147,7 +146,7 @@ class SelfAttention(MultiHeadAttention):
         """Return query, key and value, (R, H, L, K) each, of `x` (R, L, D)."""
         projected = split_heads(self.query_key_value(x), 3 * self.heads)  # (R, 3H, L, K)
         query, key, value = projected.chunk(3, dim=1)
-        return self.rotate(query, rotation), self.rotate(key, rotation), value
+        return rotate(query, rotation), rotate(key, rotation), value
 
 
 class CrossAttention(MultiHeadAttention):

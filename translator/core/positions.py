@@ -4,7 +4,6 @@ R rows, L positions of a row, D model width, H heads, K head width, P maximum nu
 """
 
 import math
-from collections.abc import Callable
 from typing import Literal, assert_never
 
 import torch
@@ -88,10 +87,6 @@ class RotaryPositions(nn.Module):
             return None
         rows, length = position.shape
         return F.embedding(position, self.table).view(rows, 1, length, -1, 2)
-
-
-Rotation = Callable[[Tensor, Tensor | None], Tensor]
-"""Turns queries or keys, as `rotate` does; `speed/rotation.py` has another form."""
 
 
 def rotate(x: Tensor, rotation: Tensor | None) -> Tensor:

@@ -3,23 +3,19 @@
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from translator.config import Config, SourceConfig, load_config
+from translator.config import SourceConfig, load_config
 from translator.config.loading import config_of
 from translator.config.paths import absolute_path
-from translator.corpus.prepare import prepare_corpus
 from translator.corpus.reading.pairs import read_pairs
 from translator.recipes.recipe_text import Choice, put_settings, recipe_text, recipe_values
 from translator.run.files import write_text
 from translator.run.logging import progress_bar
-from translator.run.workers import processes_for
-from translator.subword import VocabularySizeError, prepare_subword
 
 _WORDS: Final = 10  # words of an average sentence, for measuring a corpus
-_VOCABULARY: Final = "subword.vocabulary_size"
 
 # configs/cpu-small.yaml, as tuned.
 _CPU_SENTENCES: Final = 100_000
@@ -131,7 +127,7 @@ def _vocabulary_size(size: CorpusSize, least: int) -> int:
 
 def _model_choices(vocabulary: int, width: int, dropout: float) -> list[Choice]:
     return [
-        Choice(_VOCABULARY, vocabulary, "small enough that each piece is frequent"),
+        Choice("subword.vocabulary_size", vocabulary, "small enough that each piece is frequent"),
         Choice("model.d_model", width, "fits the size of the corpus"),
         Choice("model.feed_forward", 4 * width, "four times the width"),
         Choice("model.dropout", dropout, "more for a smaller corpus"),
@@ -184,10 +180,9 @@ def find_recipe(
     """Return the recipe FOLDER/NAME.yaml for `sources`, and lines that describe it; write it if it is missing.
 
     NAME ends in a number if a recipe for other files or the other direction, or a run folder without a recipe, has
-    this name. A recipe is written after its corpus and its subword models are prepared, with `overrides`, so that it
-    has a vocabulary size that suits the text.
+    this name.
 
-    Raises CorpusError, SubwordError or ConfigError: the text, or an override, allows no recipe.
+    Raises CorpusError or ConfigError: the text, or one of the `overrides`, allows no recipe.
     """
     # 1. The recipe of an earlier call, or a free name.
     name = _name(sources)
@@ -201,13 +196,10 @@ def find_recipe(
         elif not file.with_suffix("").exists():
             break
 
-    # 2. Choose settings by the size of the text, and a vocabulary that the text of both sides allows.
+    # 2. Choose settings by the size of the text.
     size = measure(sources)
     values, choices = plan_settings(file, sources, size, gpu=gpu, direction=direction)
-    vocabulary = _suitable_vocabulary(config_of(values, str(file), overrides), choices)
-    put_settings(values, vocabulary)
-    replaced_keys = {choice.key for choice in vocabulary}
-    choices = [*vocabulary, *(choice for choice in choices if choice.key not in replaced_keys)]
+    config_of(values, str(file), overrides)  # an override that does not fit is told before anything is written
 
     # 3. Write the recipe.
     title = (
@@ -229,24 +221,6 @@ def _summary(file: Path, size: CorpusSize, choices: Sequence[Choice]) -> list[st
         if choice.key == "training.max_minutes":
             time = f"at most {choice.value} minutes of training, then evaluation"
     return [*lines, f"  time: {time}", ""]
-
-
-def _suitable_vocabulary(config: Config, choices: Sequence[Choice]) -> list[Choice]:
-    """Prepare the subword models; return other choices if the text does not allow the chosen vocabulary size."""
-    corpus = prepare_corpus(config.corpus, config.evaluation.test_sources)
-    corpus = replace(corpus, languages=config.corpus.languages)
-    workers = processes_for(config.corpus.workers, corpus.training_bytes())
-    try:
-        prepare_subword(config.subword, corpus, Path(config.corpus.prepared_directory), workers)
-    except VocabularySizeError as error:
-        chosen_sizes = [choice.value for choice in choices if choice.key == _VOCABULARY]
-        if config.subword.vocabulary_size not in chosen_sizes:  # an override
-            raise
-        suitable = [Choice(_VOCABULARY, error.suitable["vocabulary_size"], "suits the text of both sides")]
-        if "joint" in error.suitable:
-            suitable.append(Choice("subword.joint", True, "one side has too little text for a model of its own"))
-        return suitable
-    return []
 
 
 def as_overrides(sources: Sequence[SourceConfig]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from translator.subword.model import JOINT_FILE, SOURCE_FILE, TARGET_FILE, SubwordModel, SubwordPair
 from translator.subword.preparation import prepare_subword
-from translator.subword.training import VocabularySizeError, uses_byte_fallback
+from translator.subword.training import uses_byte_fallback
 
 __all__ = [
     "JOINT_FILE",
@@ -10,7 +10,6 @@ __all__ = [
     "TARGET_FILE",
     "SubwordModel",
     "SubwordPair",
-    "VocabularySizeError",
     "prepare_subword",
     "uses_byte_fallback",
 ]

@@ -13,23 +13,17 @@ from tqdm import tqdm
 from translator.config import SubwordConfig
 from translator.run.files import new_folder, prepared_folder, sha256_of_json, write_bytes, write_json
 from translator.run.folder import RunFolder
-from translator.run.logging import progress_bar
+from translator.run.logging import LOGGER, progress_bar
 from translator.run.workers import map_in_order
-from translator.subword.model import WORDS_FILE, SubwordPair, read_file, read_word_counts
+from translator.subword.model import WORDS_FILE, SubwordModel, SubwordPair, read_file, read_word_counts
 from translator.subword.spelling import count_words, write_word_counts
-from translator.subword.training import (
-    TrainingText,
-    VocabularySizeError,
-    size_error,
-    training_texts,
-    uses_byte_fallback,
-)
+from translator.subword.training import TrainingText, training_texts, uses_byte_fallback
 
 if TYPE_CHECKING:  # not for loading a model, which should be fast
     from translator.corpus.prepared_corpus import PreparedCorpus
 
 _RECORD_FILE: Final = "subword.json"  # what the models were made from
-_FORMAT: Final = 4  # part of the fingerprint; increased when training changes
+_FORMAT: Final = 5  # part of the fingerprint; increased when training changes
 
 
 def prepare_subword(
@@ -48,8 +42,7 @@ def prepare_subword(
         workers: the maximum number of processes; it does not affect the models.
 
     Raises:
-        VocabularySizeError: `vocabulary_size` does not suit the text; the error has a size that suits all models.
-        SubwordError: there is no text, or the folder is damaged.
+        SubwordError: there is no text, `vocabulary_size` is too small for it, or the folder is damaged.
         RunError: there is no run at `models_from`.
     """
     parent = None
@@ -101,16 +94,20 @@ def _word_counts(corpus: "PreparedCorpus") -> Counter[str]:
 
 
 def _train(config: SubwordConfig, corpus: "PreparedCorpus", folder: Path, workers: int) -> None:
-    """Write the models to `folder`; raise VocabularySizeError if `vocabulary_size` does not suit the text."""
+    """Write the models to `folder`; warn of those for which the text has too few pieces."""
     texts = training_texts(config, corpus)
     bar: tqdm[object] = progress_bar(description="Training subword models", total=len(texts), unit="models")
-    try:
-        with bar, contextlib.closing(map_in_order(partial(_trainer, config), texts, workers)) as models:
-            for text, content in zip(texts, models, strict=True):
-                write_bytes(folder / f"{text.name}.model", content)
-                bar.update()
-    except VocabularySizeError as error:
-        raise size_error(error, config, corpus) from error
+    with bar, contextlib.closing(map_in_order(partial(_trainer, config), texts, workers)) as models:
+        for text, content in zip(texts, models, strict=True):
+            file = folder / f"{text.name}.model"
+            write_bytes(file, content)
+            pieces = SubwordModel(content, file).vocabulary_size
+            if pieces < config.vocabulary_size and config.model_type != "char":
+                LOGGER.warning(
+                    f"the {text.name} model has {pieces:,} pieces, not subword.vocabulary_size: "
+                    f"{config.vocabulary_size:,}: its text has no more"
+                )
+            bar.update()
 
 
 def _trainer(config: SubwordConfig) -> Callable[[TrainingText], bytes]:

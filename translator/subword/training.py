@@ -7,10 +7,9 @@ Arabic yeh and kaf, and repeated ZWNJ.
 
 import io
 import itertools
-import math
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +20,6 @@ from translator.config import SubwordConfig
 from translator.core import EOS, PAD, SOS, SPECIAL_TOKENS, TAG, UNK
 from translator.corpus.tags import SOURCE_TAGS
 from translator.errors import SubwordError
-from translator.run.logging import LOGGER
 from translator.subword.model import ERRORS_ONLY
 from translator.subword.placeholders import PLACEHOLDERS
 
@@ -35,25 +33,10 @@ _SEED: Final = 1  # of the draw
 _CHARACTER_COVERAGE: Final = 0.9999  # share of the character occurrences in the training text that get pieces
 _LONGEST_SENTENCE: Final = 100_000  # bytes; SentencePiece ignores longer training sentences
 _ROOM_FOR_BYTES: Final = 1000  # vocabulary size from which byte fallback is the default
-_BYTES: Final = 256  # pieces of byte fallback
 _BOUNDARY: Final = "\x1f"  # unit separator: no piece crosses it
 _BETWEEN_DIGITS: Final = re.compile(r"(?<=\d)(?=\d)")
 _KEPT_IF_SEEN: Final = frozenset(TAG + SOURCE_TAGS + "0123456789۰۱۲۳۴۵۶۷۸۹٠١٢٣٤٥٦٧٨٩.,;:!?'\"()[]-/%،؛؟«»٪٫٬–—“”‘’")
 """Digits, basic punctuation and tags: kept if in the text, whatever `_CHARACTER_COVERAGE` says."""
-
-
-class VocabularySizeError(SubwordError):
-    """`subword.vocabulary_size` does not suit the training text."""
-
-    def __init__(self, problem: str, advice: str, suitable: Mapping[str, int]) -> None:
-        """Take the two parts of the message, and the settings of `subword` that suit the text."""
-        super().__init__(problem, advice, suitable)  # all three, since an error of a worker process is pickled
-        self.problem = problem
-        self.advice = advice
-        self.suitable = suitable
-
-    def __str__(self) -> str:
-        return f"{self.problem}; {self.advice}"
 
 
 def uses_byte_fallback(config: SubwordConfig) -> bool:
@@ -69,9 +52,9 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, f
     Each digit of any script is a separate piece. With `fold`, the model itself converts text to lower case, so that
     every program that loads it does so. See Kudo 2018 §3 (unigram) and Sennrich et al. 2016 §3.2 (bpe).
 
-    Raises:
-        SubwordError: there is no text.
-        VocabularySizeError: `subword.vocabulary_size` is too large or too small for it; the error has the nearest size.
+    A text with fewer pieces than `subword.vocabulary_size` gives a smaller model.
+
+    Raises SubwordError: there is no text, or `subword.vocabulary_size` is too small for its characters.
     """
     # 1. Read the text. `split_digits` covers only ASCII digits; a boundary also separates Persian ones.
     by_character = config.model_type == "char"
@@ -80,7 +63,6 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, f
     for sentence in sentences:
         required_characters |= _KEPT_IF_SEEN.intersection(sentence)
         text.append(sentence if by_character else _BETWEEN_DIGITS.sub(_BOUNDARY, sentence))
-    sentence_count = len(text)
     failures: list[BaseException] = []
 
     def released_sentences() -> Iterator[str]:
@@ -103,7 +85,7 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, f
             model_writer=content,
             model_type=config.model_type,
             vocab_size=config.vocabulary_size,
-            hard_vocab_limit=not by_character,
+            hard_vocab_limit=False,
             character_coverage=_CHARACTER_COVERAGE,
             required_chars="".join(sorted(required_characters)),
             byte_fallback=uses_byte_fallback(config),
@@ -120,7 +102,7 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, f
     except RuntimeError as error:
         if failures:  # an interruption, which SentencePiece converts to a RuntimeError
             raise failures[0] from None
-        mistake = _explain(str(error), config, name, sentence_count)
+        mistake = _explain(str(error), config, name)
         if mistake is None:
             raise
         raise mistake from error
@@ -137,24 +119,10 @@ def _special_token_options() -> dict[str, Any]:
     return options
 
 
-def _explain(message: str, config: SubwordConfig, name: str, sentences: int) -> SubwordError | None:
+def _explain(message: str, config: SubwordConfig, name: str) -> SubwordError | None:
     """Return the user's mistake that a message of SentencePiece means, or None for other messages."""
     if "sentences_.empty()" in message:
         return SubwordError(f"there is no text to train the {name} subword model on; look at the corpus report")
-
-    size = f"subword.vocabulary_size: {config.vocabulary_size}"
-    too_large = re.search(r"set it to a value <= (\d+)", message)
-    if too_large:
-        largest = int(too_large[1])
-        smaller = config.model_copy(update={"vocabulary_size": largest})
-        if uses_byte_fallback(config) and not uses_byte_fallback(smaller):
-            largest -= _BYTES  # a model of this size has no byte pieces
-        return VocabularySizeError(
-            f"{size} is more than the training text allows for the {name} model ({sentences:,} sentences)",
-            f"the largest possible value is {largest}",
-            {"vocabulary_size": largest},
-        )
-
     smallest = None
     too_small = re.search(r"smaller than required_chars\. \d+ vs (\d+)", message)
     if too_small:
@@ -163,10 +131,9 @@ def _explain(message: str, config: SubwordConfig, name: str, sentences: int) -> 
         smallest = len(SPECIAL_TOKENS) + config.placeholders + 1
     if smallest is None:
         return None
-    return VocabularySizeError(
-        f"{size} is too small for the {name} model: its characters and special tokens need {smallest} pieces",
-        f"the smallest possible value is {smallest}",
-        {"vocabulary_size": smallest},
+    return SubwordError(
+        f"subword.vocabulary_size: {config.vocabulary_size} is too small for the {name} model: its characters and "
+        f"special tokens need {smallest} pieces; the smallest possible value is {smallest}"
     )
 
 
@@ -216,48 +183,3 @@ def training_texts(config: SubwordConfig, corpus: "PreparedCorpus") -> list[Trai
         TrainingText(name="source", corpus=corpus, limits={source: limit}, fold=folds_source),
         TrainingText(name="target", corpus=corpus, limits={target: limit}, fold=False),
     ]
-
-
-# --- a vocabulary size that suits the text ---
-
-
-def size_error(error: VocabularySizeError, config: SubwordConfig, corpus: "PreparedCorpus") -> VocabularySizeError:
-    """Return the problem that `error` states for one model of `config`, with a size that suits all its models."""
-    LOGGER.info("looking for a vocabulary size that suits the training text")
-    texts = training_texts(config, corpus)
-    size = _suitable_size(config, texts)
-    if size is not None:
-        end = "smallest" if size > config.vocabulary_size else "largest"
-        value = "possible value" if len(texts) == 1 else "value that suits both models"
-        return VocabularySizeError(error.problem, f"the {end} {value} is {size}", {"vocabulary_size": size})
-
-    # The text of one language has fewer pieces than the other has characters. A joint model has room for all.
-    joint = config.model_copy(update={"joint": True})
-    size = _suitable_size(joint, training_texts(joint, corpus))
-    assert size is not None, "a text has at least as many pieces as characters"
-    advice = f"no value suits both models: set subword.joint: true and subword.vocabulary_size: {size}"
-    return VocabularySizeError(error.problem, advice, {"joint": True, "vocabulary_size": size})
-
-
-def _suitable_size(config: SubwordConfig, texts: Sequence[TrainingText]) -> int | None:
-    """Return the size nearest to `config.vocabulary_size` that suits all `texts`; None if none does.
-
-    It trains models until none of them refuses the size, because SentencePiece tells the limit of a text only then.
-    """
-    size = config.vocabulary_size
-    smallest, largest = 0, math.inf
-    while smallest <= largest:
-        try:
-            for text in texts:
-                text.train(config.model_copy(update={"vocabulary_size": size}))
-        except VocabularySizeError as error:
-            # The limit of the model that refuses is the next size to try.
-            limit = error.suitable["vocabulary_size"]
-            if limit > size:
-                smallest = limit
-            else:
-                largest = limit
-            size = limit
-        else:
-            return size
-    return None

@@ -19,7 +19,6 @@ from translator.speed.gradients import FlatGradients
 from translator.speed.graph import CapturedForwardBackward
 from translator.speed.loss_scale import ScaledOptimizer
 from translator.speed.muon import muon_of
-from translator.speed.rotation import use_complex_rotation
 from translator.training.distributed import Distributed
 from translator.training.precision import Choices
 
@@ -48,8 +47,6 @@ def build_learner(
     loss = TeacherForcing(model, settings.label_smoothing, settings.r_drop, head_loss=blockwise_head_loss)
     if choices.compile:
         loss = compile_loss(loss)
-    elif device.type != "mps":
-        use_complex_rotation(model)
     return Learner(
         loss=loss,
         optimizer=_optimizer_of(model, config, choices),

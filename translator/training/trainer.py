@@ -20,7 +20,6 @@ from translator.speed.count_initialization import MOST_PAIRS, initialize_from_co
 from translator.speed.device import Arithmetic, memory_errors
 from translator.training.checkpointing import TrainingState
 from translator.training.distributed import Distributed
-from translator.training.monitoring.advice import what_would_help
 from translator.training.monitoring.monitor import Monitor
 from translator.training.validation import Validator
 from translator.training.warm_start import initialize
@@ -117,7 +116,6 @@ class Trainer:
             if self._train_to_limit() is None:
                 self._save_at_a_stop()
         self._stop.check()  # for a signal during the last save
-        self._advise()
 
     def _train_to_limit(self) -> str | None:
         """Return the limit that ended the training; None after a request to stop, with nothing saved yet."""
@@ -203,12 +201,3 @@ class Trainer:
         if self._distributed.main and is_early and not is_due and self._validator.has_text:
             with uncompiled():
                 self._monitor.show_translations(self._validator.watch())
-
-    def _advise(self) -> None:
-        """Log what would most improve the next model, if the losses tell."""
-        losses = self.progress.validation_losses
-        if not losses:
-            return
-        advice = what_would_help(losses, self._monitor.training_loss, rate_decays=self._settings.schedule_ends)
-        if advice is not None:
-            LOGGER.info("what would help most: %s", advice)

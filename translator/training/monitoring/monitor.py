@@ -44,7 +44,6 @@ class Monitor:
         self._distributed = distributed
         self._progress = state.progress
         self._by_source = LossesBySource(state.data.corpus, "train")
-        self.training_loss = math.nan  # of the last report
         self._results: list[StepResult] = []  # since the last report
         self._epoch = 0
         self._waited = 0.0  # seconds since the last report, by rank
@@ -107,7 +106,6 @@ class Monitor:
                 for batch, token_losses in zip(result.step_batches.batches, result.token_losses, strict=True):
                     self._by_source.add(batch, token_losses)
         means = self._by_source.means(self._distributed.sum)
-        self.training_loss = means.loss
 
         # 3. On rank 0: log, event file and bar.
         if self._distributed.main:
@@ -136,12 +134,13 @@ class Monitor:
     def _write(self, curves: Mapping[str, Mapping[str, float]]) -> None:
         """Write the points of `curves`, by group and name, at the current step."""
         step = self._progress.step
-        values = [f"loss {self.training_loss:.6g}"]
+        loss = curves["loss"]["train"]
+        values = [f"loss {loss:.6g}"]
         for group in ("train", "speed", "train_by_source"):
             values += [f"{name} {value:.6g}" for name, value in curves[group].items()]
         RECORD.info(f"step {step:,}: {'  '.join(values)}")
         self._events.add_curves(curves, step)
-        self._bar.set_postfix_str(f"loss {self.training_loss:.3f}")
+        self._bar.set_postfix_str(f"loss {loss:.3f}")
 
     def _count_skipped(self, finite: Sequence[bool]) -> None:
         """Count the updates that were skipped; raise RunError on all ranks if there are too many in a row."""
