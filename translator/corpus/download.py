@@ -12,7 +12,7 @@ from translator import __version__
 from translator.corpus.evaluation_texts import Texts
 from translator.corpus.public_corpora import Dataset, RemoteFile, find_dataset
 from translator.corpus.reading.packing import damaged_files
-from translator.corpus.sources import choose_members
+from translator.corpus.sources import corpora_among
 from translator.errors import CorpusError
 from translator.run.files import flush_file, sha256_of_file, storage_errors, work_folder, write_bytes
 from translator.run.logging import LOGGER, progress_bar
@@ -173,4 +173,4 @@ def _checked_texts(dataset: Dataset, file: RemoteFile, path: Path) -> Texts:
 def _check_zip(path: Path) -> None:
     """Check that the reader of corpora finds the two sides in the zip."""
     with zipfile.ZipFile(path) as archive:
-        choose_members(path, archive.namelist(), None, None)
+        corpora_among(archive.namelist(), str(path))
