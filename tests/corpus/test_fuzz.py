@@ -34,6 +34,7 @@ from translator.config import CorpusConfig, SourceConfig
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.reading.lines import Pair
+from translator.corpus.reading.packing import packing_of_bytes
 from translator.corpus.reading.pairs import read_pairs
 from translator.corpus.selecting.split import SPLITS
 from translator.errors import CorpusError, TranslatorError
@@ -50,14 +51,14 @@ REFUSALS: Final = {
     "not UTF-8": r"line (\d+): not UTF-8 \(byte 0x(\w\w), number (\d+) of the line\)",
     "no text": r"is not text|looks like UTF-|, and text is needed",
     "length": r" has ([\d,]+) lines, .* has ([\d,]+); line N of both sides must be a pair",
-    "columns": r"rows do not have the right form",
+    "columns": r"rows do not have the right form|no column for each text",
     "swapped": r"the two sides are swapped",
     "other script": r"side is no (Persian|English): 0 of its first",
     "blank": r"blank on every line",
     "no line": r"it has no lines",
     "damaged": r"is damaged or truncated \(",
     "packed": r"is an unsupported .*; unpack it|is a zip archive; give it as `path`|cannot be decompressed",
-    "members": r"has (no pair of members|several pairs)",
+    "members": r"has no table, TMX or pair of texts",
 }
 UNPACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
     ".gz": gzip.decompress,
@@ -203,7 +204,7 @@ def play(seed: int, folder: Path) -> str:
         return kind
     if damaged and names[0] != "a.zip":  # expect what the damaged files now contain
         unpacked = [
-            UNPACKERS[suffix](content.lstrip(b"\0")) if suffix else content
+            UNPACKERS[suffix](content) if suffix and packing_of_bytes(content) else content
             for content, suffix in zip(files, suffixes, strict=True)
         ]
         expected_pairs, faults = expected(unpacked, invalid)
@@ -363,4 +364,4 @@ def test_a_device_is_refused_as_a_source(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a.tsv").symlink_to("/dev/full")
     message = refusal(SourceConfig(name="text", path=str(tmp_path / "folder")), tmp_path / "prepared")
-    assert "folder: `a.tsv`: unsupported file; move it" in message
+    assert "folder has no table, TMX or pair of texts like X.en and X.fa" in message

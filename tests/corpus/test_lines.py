@@ -5,13 +5,10 @@ import tracemalloc
 
 import pytest
 
-from translator.config import SourceConfig
 from translator.corpus.reading.lines import LONGEST_LINE, Pair, Unreadable, pairs_of_sides, read_lines
 from translator.corpus.reading.packing import BLOCK
-from translator.corpus.reading.tables import cells_of_tsv, pairs_of_cells
 from translator.errors import CorpusError
 
-TABLE_SOURCE = SourceConfig(name="text", path="text.tsv")
 INVALID, TOO_LONG = Unreadable.INVALID_UTF8, Unreadable.LINE_TOO_LONG
 
 
@@ -78,30 +75,6 @@ def test_memory_stays_flat_without_any_newline() -> None:
         assert tracemalloc.get_traced_memory()[1] < 6 << 20
     finally:
         tracemalloc.stop()
-
-
-def test_a_row_with_other_columns_than_most_has_a_defect() -> None:
-    rows = ["a\tb", "c\td", "", INVALID, "no tab", "a\tb\tc", "\t", "e\tf", " ", ""]
-    pairs = list(pairs_of_cells(cells_of_tsv(rows), TABLE_SOURCE, "text.tsv", pytest.fail))
-    assert pairs == [
-        Pair(1, "a", "b"),
-        Pair(2, "c", "d"),
-        Pair(3, "", ""),
-        Pair(4, "", "", "invalid_utf8"),
-        Pair(5, "no tab", "", "bad_row"),
-        Pair(6, "a\tb\tc", "", "bad_row"),
-        Pair(7, "", ""),
-        Pair(8, "e", "f"),
-    ]
-
-
-@pytest.mark.parametrize(("extra_columns", "note"), [("\tx", "the third column is"), ("\tx\ty", "columns 3 to 4 are")])
-def test_columns_after_the_second_are_ignored_with_a_note(extra_columns: str, note: str) -> None:
-    notes: list[str] = []
-    rows = [f"a\tb{extra_columns}", f"c\td{extra_columns}", "e\tf"]
-    pairs = list(pairs_of_cells(cells_of_tsv(rows), TABLE_SOURCE, "text.tsv", notes.append))
-    assert pairs == [Pair(1, "a", "b"), Pair(2, "c", "d"), Pair(3, "e\tf", "", "bad_row")]
-    assert notes == [f"English is read from column 1, Persian from column 2; {note} not read"]
 
 
 @pytest.mark.parametrize("blank", [[], [""], ["", " ", ""]])

@@ -1,5 +1,6 @@
 """Parquet files: nested columns, lists, missing values, damage, and folders of shards."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,8 @@ import pytest
 
 from tests.support.corpora import PACKERS, PAIRS, complaint, one_file, zip_bytes
 from translator.config import SourceConfig
-from translator.corpus.reading.lines import Pair
 from translator.corpus.reading.pairs import read_pairs
+from translator.errors import InputError
 
 pyarrow = pytest.importorskip("pyarrow")
 
@@ -52,15 +53,6 @@ def test_a_row_without_a_text_is_a_bad_row(tmp_path: Path, second: Any) -> None:
     assert pairs[2] == PAIRS[2]
 
 
-def test_a_row_that_is_not_utf8_is_refused_or_dropped(tmp_path: Path) -> None:
-    binary = pyarrow.array([b"One.", b"\xff", b"Three."])
-    english = pyarrow.StringArray.from_buffers(3, *binary.buffers()[1:])
-    source = written(tmp_path / "x.parquet", {"en": english, "fa": COLUMNS["fa"]})
-    assert "row 2: not UTF-8; set `invalid_utf8: drop`" in complaint(source)
-    source = source.model_copy(update={"invalid_utf8": "drop"})
-    assert list(read_pairs(source)) == [PAIRS[0], Pair(2, "", "", "invalid_utf8"), PAIRS[2]]
-
-
 def test_the_content_decides_not_the_name(tmp_path: Path) -> None:
     assert list(read_pairs(written(tmp_path / "x.tsv", COLUMNS))) == PAIRS
     assert "is no Parquet file (it does not begin with PAR1)" in complaint(one_file(tmp_path / "y.parquet", b"x\ty\n"))
@@ -94,13 +86,13 @@ def test_a_packed_parquet_file_is_refused(tmp_path: Path) -> None:
         assert "is a packed Parquet file, which cannot be read in place; unpack it" in complaint(source)
 
 
-def test_missing_columns_are_explained(tmp_path: Path) -> None:
-    message = complaint(written(tmp_path / "x.parquet", {"text": COLUMNS["en"], "score": [1, 2, 3]}))
-    assert "no columns like `en` and `fa`" in message
-    assert message.endswith("Columns: text, score")
-
-
 def test_shards_in_a_folder_are_one_source(tmp_path: Path) -> None:
     for number in range(2):
         written(tmp_path / f"train-0000{number}-of-00002.parquet", NESTED)
     assert list(read_pairs(SourceConfig(name="x", path=str(tmp_path)))) == PAIRS * 2
+
+
+def test_without_pyarrow_a_parquet_file_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(InputError, match=r"is a Parquet file, and pyarrow .* -m pip install 'pyarrow"):
+        list(read_pairs(one_file(tmp_path / "x.tsv", b"PAR1 and so on")))

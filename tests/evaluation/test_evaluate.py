@@ -216,7 +216,7 @@ def test_damaged_files_are_reported_before_the_model_is_loaded(tiny: Any, monkey
     with pytest.raises(RunError, match=r"scores\.json is damaged"):
         evaluate_run(run)
     scores_file.unlink()
-    (run.held_out_folder / "test.jsonl").write_text("{}\n")
+    (run.held_out_folder / "test.json").write_text("{}\n")
     with pytest.raises(RunError, match="held_out"):
         evaluate_run(run)
 

@@ -50,10 +50,10 @@ def test_a_run_keeps_its_subword_models_and_its_held_out_text(small_run: Path) -
     subword = {file.name for file in (small_run / "subword").iterdir()}
     assert subword >= {"source.model", "target.model", "normalizer.json"}
     for name, count in (("validation", 20), ("test", 30)):
-        lines = (small_run / "held_out" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-        held_out = [json.loads(line) for line in lines[1:]]  # after a head with their number and checksum
-        assert len(held_out) == count
-        assert {(pair["source"], *pair["references"]) for pair in held_out} <= set(all_pairs())
+        (held_out,) = json.loads((small_run / "held_out" / f"{name}.json").read_text(encoding="utf-8"))["sets"]
+        assert len(held_out["sources"]) == count
+        pairs = zip(held_out["sources"], held_out["references"], strict=True)
+        assert {(source, *references) for source, references in pairs} <= set(all_pairs())
 
 
 def test_a_run_is_scored_with_bleu_of_raw_text_first(small_run: Path) -> None:

@@ -107,7 +107,7 @@ FILES_OF_A_RUN = (
     "run.json",
     "log.txt",
     "subword/source.model",
-    "held_out/test.jsonl",
+    "held_out/test.json",
     "checkpoints/step-000001/model.safetensors",
     "checkpoints/new.txt",
     "evaluation/scores.json",

@@ -1,7 +1,6 @@
 """Held-out sentences: from test sets or the splits of a corpus, saved in the run folder."""
 
 import contextlib
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,19 +10,17 @@ from typing import Final, Literal
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import from_json
 
 from translator.config import Config, SourceConfig
 from translator.config.corpus_section import PERSIAN
 from translator.config.paths import expand_homes
 from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.prepared_corpus import PreparedCorpus
-from translator.corpus.reading.lines import Pair
 from translator.corpus.reading.pairs import read_pairs
 from translator.corpus.sources import corpus_argument, path_exists
 from translator.errors import CorpusError, InputError, RunError
-from translator.run.files import storage_errors, write_bytes
-from translator.run.records import read_record
+from translator.run.files import storage_errors, write_json
+from translator.run.records import RecordError, read_signed_record, sign
 
 VALIDATION: Final = "validation"  # name of the set that training translates at each validation
 _LINES_NAMED: Final = 10  # in a note on the lines left out
@@ -41,7 +38,7 @@ class HeldOutSet:
     left_out: tuple[int, ...] = ()  # lines of the files, from 1, that have no source text or no reference
 
 
-_HELD_OUT_SETS: Final = TypeAdapter(list[HeldOutSet])
+_HELD_OUT_FILE: Final = TypeAdapter(dict[Literal["sets"], list[HeldOutSet]])
 
 
 def held_out_argument(text: str) -> tuple[SourceConfig, ...]:
@@ -57,15 +54,12 @@ def held_out_argument(text: str) -> tuple[SourceConfig, ...]:
     named_place = re.match("([^=/:]+)=(.+)", text, re.DOTALL)
     if named_place is not None and not path_exists(text):
         name, place = named_place.groups()
-    place = expand_homes(place)
 
     # 2. The place: one corpus, or an English file and several Persian ones.
+    place = expand_homes(place)
     files = place.split(":")
-    if len(files) > 2 and not path_exists(place) and all(map(path_exists, files)):
-        english, *persian_files = files
-        corpora = [corpus_argument(f"{english}:{persian}") for persian in persian_files]
-    else:
-        corpora = [corpus_argument(place)]
+    places = [place] if len(files) < 3 else [f"{files[0]}:{persian}" for persian in files[1:]]
+    corpora = [corpus_argument(place) for place in places]
     if name is None:
         return tuple(corpora)
 
@@ -92,26 +86,15 @@ def read_held_out(corpora: Sequence[SourceConfig], normalizer: Normalizer) -> He
         raise InputError(f"test set `{name}` has several Persian sides, but a model that translates Persian needs one")
     with contextlib.ExitStack() as stack:
         readers = [stack.enter_context(contextlib.closing(read_pairs(corpus))) for corpus in corpora]
+        lines = []
         # A reader leaves out the blank end of its two files, so another file of references may have more lines.
-        lines = (_source_and_references(pairs, from_persian=from_persian) for pairs in zip_longest(*readers))
-        return held_out_set(name, lines, normalizer)
-
-
-def _source_and_references(pairs: Sequence[Pair | None], *, from_persian: bool) -> tuple[str, list[str]]:
-    """Return the source and all references of a line.
-
-    Args:
-        pairs: one for each reference; None if its file has no such line.
-    """
-    source = ""
-    references = []
-    for pair in pairs:
-        if pair is None:
-            continue
-        pair_source, reference = (pair.target, pair.source) if from_persian else (pair.source, pair.target)
-        source = source or pair_source  # a pair with a defect has no texts
-        references.append(reference)
-    return source, references
+        for pairs_of_line in zip_longest(*readers):
+            pairs = [pair for pair in pairs_of_line if pair is not None]
+            sides = [(pair.target, pair.source) if from_persian else (pair.source, pair.target) for pair in pairs]
+            # A pair with a defect has no texts.
+            source = next((source for source, _ in sides if source), "")
+            lines.append((source, [reference for _, reference in sides]))
+    return held_out_set(name, lines, normalizer)
 
 
 def held_out_set(name: str, lines: Iterable[tuple[str, Sequence[str]]], normalizer: Normalizer) -> HeldOutSet:
@@ -169,18 +152,11 @@ def held_out_of_run(
         CorpusError: a test set cannot be read, or has no line with text on both sides.
         StorageError: the prepared text is damaged.
     """
-    # 1. The split of each source of the corpus.
     sets = [_split_of_source(corpus, split, name) for name in corpus.names(split)]
-
-    # 2. Validation: a sample of all sources.
-    if split == "validation":
-        sample = _sample(sets, config.training.validation_sentences)
-        return [sample] if sample.sources else []
-
-    # 3. Test: extra sets beside the sources.
-    for source in config.evaluation.test_sources:
-        sets.append(read_held_out([source], normalizer))
-    return sets
+    if split == "test":
+        return sets + [read_held_out([source], normalizer) for source in config.evaluation.test_sources]
+    sample = _sample(sets, config.training.validation_sentences)
+    return [sample] if sample.sources else []
 
 
 def _split_of_source(corpus: PreparedCorpus, split: HeldOutSplit, name: str) -> HeldOutSet:
@@ -198,68 +174,30 @@ def _split_of_source(corpus: PreparedCorpus, split: HeldOutSplit, name: str) -> 
 
 def _sample(sets: Sequence[HeldOutSet], count: int) -> HeldOutSet:
     """Return `count` sentences of all sets, evenly spaced, as the set that training translates."""
-    sources: list[str] = []
-    references: list[tuple[str, ...]] = []
-    origins: list[str] = []
+    sentences: list[tuple[str, tuple[str, ...], str]] = []
     for held_out in sets:
-        sources += held_out.sources
-        references += held_out.references
-        origins += held_out.origins
-    numbers = evenly_spread(len(sources), count)
-    return HeldOutSet(
-        name=VALIDATION,
-        sources=tuple(sources[number] for number in numbers),
-        references=tuple(references[number] for number in numbers),
-        origins=tuple(origins[number] for number in numbers),
-    )
+        sentences += zip(held_out.sources, held_out.references, held_out.origins, strict=True)
+    chosen = [sentences[number] for number in evenly_spread(len(sentences), count)]
+    sources, references, origins = zip(*chosen, strict=True) if chosen else ((), (), ())
+    return HeldOutSet(name=VALIDATION, sources=sources, references=references, origins=origins)
 
 
 def write_held_out(folder: Path, split: HeldOutSplit, sets: Sequence[HeldOutSet]) -> None:
-    """Write `sets` to `folder/SPLIT.jsonl`: a line on the sets, then a line for each sentence."""
-    heads = []
-    rows = []
-    for held_out in sets:
-        name = held_out.name
-        heads.append({"name": name, "sentences": len(held_out.sources), "left_out": held_out.left_out})
-        for source, references, origin in zip(held_out.sources, held_out.references, held_out.origins, strict=True):
-            rows.append({"set": name, "source": source, "references": references, "origin": origin})
-    lines = [{"split": split, "sets": heads}, *rows]
-    content = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode("utf-8")
-
-    # A file with this content stays, also where it may not be written.
-    path = folder / f"{split}.jsonl"
-    with contextlib.suppress(OSError):
-        if path.read_bytes() == content:
-            return
-    write_bytes(path, content)
+    """Write `sets` to `folder/SPLIT.json`, with a checksum."""
+    write_json(folder / f"{split}.json", sign(_HELD_OUT_FILE.dump_python({"sets": list(sets)}, mode="json")))
 
 
 def read_held_out_folder(folder: Path, split: HeldOutSplit) -> list[HeldOutSet]:
     """Return the sets that `write_held_out` wrote; raise RunError where the file is missing or damaged."""
-    path = folder / f"{split}.jsonl"
+    path = folder / f"{split}.json"
     advice = "copy it from the machine that trained the run, or resume training, which writes it"
-    with storage_errors(path, "read"):
-        if not path.is_file():
-            raise RunError(f"the {split} text of the run is missing: {path} does not exist; {advice}")
-        content = path.read_bytes()
+    if not path.is_file():
+        raise RunError(f"the {split} text of the run is missing: {path} does not exist; {advice}")
     try:
-        head, *rows = [from_json(line) for line in content.splitlines()]
-        sets = []
-        for set_head in head["sets"]:
-            set_rows = [row for row in rows if row["set"] == set_head["name"]]
-            if len(set_rows) != set_head["sentences"]:
-                raise ValueError(f"it has {len(set_rows):,} sentences of {set_head['name']}")
-            held_out = {
-                "name": set_head["name"],
-                "sources": [row["source"] for row in set_rows],
-                "references": [row["references"] for row in set_rows],
-                "origins": [row["origin"] for row in set_rows],
-                "left_out": set_head.get("left_out", ()),  # an earlier version did not write it
-            }
-            sets.append(held_out)
-        return read_record(_HELD_OUT_SETS, json.dumps(sets))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RunError(f"the {split} text of the run is unusable: {path} is damaged ({error}); {advice}") from error
+        with storage_errors(path, "read"):
+            return read_signed_record(_HELD_OUT_FILE, path.read_bytes())["sets"]
+    except RecordError as error:
+        raise RunError(error.about(f"the {split} text of the run, {path},", advice)) from error
 
 
 def evenly_spread(total: int, count: int) -> list[int]:

@@ -86,7 +86,7 @@ def own_texts(run: RunFolder, split: HeldOutSplit) -> dict[str, HeldOutSet]:
 
     Raises RunError: the text is damaged.
     """
-    if not (run.held_out_folder / f"{split}.jsonl").exists():
+    if not (run.held_out_folder / f"{split}.json").exists():
         return {}
     return {text.name: text for text in read_held_out_folder(run.held_out_folder, split)}
 

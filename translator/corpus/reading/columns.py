@@ -31,10 +31,6 @@ class Columns(NamedTuple):
     persian: str
     score: str | None
 
-    def listing(self) -> str:
-        """Return the names for a message."""
-        return ", ".join(f"`{name}`" for name in self if name is not None)
-
 
 def usual_columns(names: Sequence[str], label: str) -> tuple[str, str] | None:
     """Return the names of the English and the Persian column; None if no names are usual.
@@ -45,21 +41,16 @@ def usual_columns(names: Sequence[str], label: str) -> tuple[str, str] | None:
     Raises CorpusError: several pairs of names are usual.
     """
     # 1. Pairs of names that differ only in the language.
-    names_of_stem: dict[str, dict[LanguageCode, list[str]]] = {}
+    names_of_stem: dict[str, dict[LanguageCode, str]] = {}
     for name in names:
         side = split_language(name)
         if side is not None:
             stem, language = side
-            names_of_stem.setdefault(stem.lower(), {}).setdefault(language, []).append(name)
-    pairs = []
-    for names_of_language in names_of_stem.values():
-        for english in names_of_language.get("en", ()):
-            for persian in names_of_language.get("fa", ()):
-                pairs.append((english, persian))
+            names_of_stem.setdefault(stem.lower(), {}).setdefault(language, name)
+    pairs = [(sides["en"], sides["fa"]) for sides in names_of_stem.values() if len(sides) == 2]
     if len(pairs) > 1:
         raise CorpusError(
-            f"{label}: several columns may hold the two texts; choose with {_HOW_TO_CHOOSE}. Columns: "
-            f"{column_listing(names)}"
+            f"{label}: several columns may hold the two texts; choose with {_HOW_TO_CHOOSE}. Columns: {_listing(names)}"
         )
     if pairs:
         return pairs[0]
@@ -72,61 +63,41 @@ def usual_columns(names: Sequence[str], label: str) -> tuple[str, str] | None:
     return None
 
 
-def named_columns(names: Sequence[str], source: SourceConfig, label: str, absence: str = "") -> Columns:
-    """Return the columns that `source` names, by default the usual ones.
+def columns_of(names: Sequence[str], rows: Sequence[Sequence[str]], source: SourceConfig, label: str) -> Columns:
+    """Return the columns that `source` names, else the usual ones, else those with text in the two scripts.
+
+    Persian is the first column with about as many different words in its script as any, and English the first such of
+    the others. If no column has Persian, English is the first and Persian the second beside the scores.
 
     Args:
         names: the names of all columns, in order.
+        rows: the texts of the first rows, one for each name.
         source: with `source_column`, `target_column` and `min_score`; a number counts the columns from 1.
         label: name of the table in messages.
-        absence: end of the message on a name that is missing: why, and what to do.
 
-    Raises CorpusError: a column is missing, or both sides are one, or no usual ones are there.
+    Raises CorpusError: a column is missing, or no two columns remain beside the scores.
     """
-    score = None if source.min_score is None else column_name(source.min_score.column, names, label, absence)
-    if source.source_column is not None and source.target_column is not None:
-        english = column_name(source.source_column, names, label, absence)
-        persian = column_name(source.target_column, names, label, absence)
-        # A name and a number may mean one column.
-        if english == persian:
-            shown = excerpt(english, 200)
-            raise CorpusError(f"{label}: `source_column` and `target_column` are the same column, `{shown}`")
-        return Columns(english=english, persian=persian, score=score)
-    sides = usual_columns(names, label)
-    if sides is None:
-        raise CorpusError(
-            f"{label}: no columns like `en` and `fa`, or `source` and `target`; name yours in {_HOW_TO_CHOOSE}. "
-            f"Columns: {column_listing(names)}"
-        )
-    return Columns(*sides, score)
-
-
-def unnamed_columns(rows: Sequence[Sequence[str]], width: int, source: SourceConfig, label: str) -> Columns:
-    """Return the columns of a table without a line of names: those that `source` numbers, by default by their script.
-
-    Persian is the first column with about as many different words in its script as any, and English the first such of
-    the others. If no column has Persian, English is the first and Persian the second.
-
-    Args:
-        rows: cells of the first rows, `width` in each.
-        source: with `source_column`, `target_column` and `min_score`.
-        label: name of the table in messages.
-
-    Raises CorpusError: a number is beyond the last column, or no two columns remain beside the scores.
-    """
-    names = [str(number) for number in range(1, width + 1)]
-    if source.source_column is not None:
-        return named_columns(names, source, label)
+    # 1. The columns that have names.
     score = None if source.min_score is None else column_name(source.min_score.column, names, label)
-    places = [place for place in range(width) if names[place] != score]
+    if source.source_column is not None and source.target_column is not None:
+        english = column_name(source.source_column, names, label)
+        return Columns(english, column_name(source.target_column, names, label), score)
+    usual = usual_columns(names, label)
+    if usual is not None:
+        return Columns(*usual, score)
+
+    # 2. The columns with text.
+    places = [place for place, name in enumerate(names) if name != score]
     if len(places) < 2:
-        raise CorpusError(f"{label}: it has no column for each text beside the scores; see `min_score`")
-    persian = _place_of_words(rows, places, ARABIC_SCRIPT_WORD)
-    if persian is None:
+        raise CorpusError(
+            f"{label}: no column for each text; name yours in {_HOW_TO_CHOOSE}. Columns: {_listing(names)}"
+        )
+    persian_place = _place_of_words(rows, places, ARABIC_SCRIPT_WORD)
+    if persian_place is None:
         return Columns(names[places[0]], names[places[1]], score)
-    places.remove(persian)
-    english = _place_of_words(rows, places, _ENGLISH_WORD)
-    return Columns(names[places[0] if english is None else english], names[persian], score)
+    places.remove(persian_place)
+    english_place = _place_of_words(rows, places, _ENGLISH_WORD)
+    return Columns(names[places[0] if english_place is None else english_place], names[persian_place], score)
 
 
 def _place_of_words(rows: Sequence[Sequence[str]], places: Iterable[int], word: re.Pattern[str]) -> int | None:
@@ -134,7 +105,7 @@ def _place_of_words(rows: Sequence[Sequence[str]], places: Iterable[int], word: 
     # Keys, addresses and codes of languages have no words, or the same ones in each row.
     word_counts: dict[int, int] = {}
     for place in places:
-        texts = [cells[place] for cells in rows if cells[place].strip()]
+        texts = [row[place] for row in rows if row[place].strip()]
         words_of_texts = [words for words in map(word.findall, texts) if words]
         if 2 * len(words_of_texts) >= len(texts) > 0:
             word_counts[place] = len(set(itertools.chain.from_iterable(words_of_texts)))
@@ -142,28 +113,17 @@ def _place_of_words(rows: Sequence[Sequence[str]], places: Iterable[int], word: 
     return next((place for place, count in word_counts.items() if count >= _SHARE_OF_WORDS * most), None)
 
 
-def column_name(column: str | int, names: Sequence[str], label: str, absence: str = "") -> str:
-    """Return the name of a column that is given by its name or by its number from 1.
-
-    Args:
-        names: the names of all columns, in order.
-        label: name of the table in messages.
-        absence: end of the message on a name that is missing: why, and what to do.
-
-    Raises CorpusError: there is no such column.
-    """
-    if isinstance(column, int):
-        if column > len(names):
-            raise CorpusError(f"{label}: no column {column}; it has {len(names)}: {column_listing(names)}")
+def column_name(column: str | int, names: Sequence[str], label: str) -> str:
+    """Return the name of a column that is given by its name or by its number from 1; raise CorpusError for another."""
+    if column in names:
+        return str(column)
+    if isinstance(column, int) and column <= len(names):
         return names[column - 1]
-    if column not in names:
-        similar_names = difflib.get_close_matches(column, names, n=1)
-        advice = f"; did you mean `{excerpt(similar_names[0], 200)}`?" if similar_names else "."
-        shown = excerpt(column, 200)
-        raise CorpusError(f"{label}: no column `{shown}`{advice} Columns: {column_listing(names)}{absence}")
-    return column
+    similar_names = difflib.get_close_matches(str(column), names, n=1)
+    advice = f"; did you mean `{excerpt(similar_names[0], 200)}`?" if similar_names else "."
+    shown = excerpt(str(column), 200)
+    raise CorpusError(f"{label}: no column `{shown}`{advice} A number counts them from 1. Columns: {_listing(names)}")
 
 
-def column_listing(names: Sequence[str]) -> str:
-    """Return the names of columns for a message."""
+def _listing(names: Sequence[str]) -> str:
     return excerpt(", ".join(names), _LONGEST_LISTING) or "none"

@@ -87,7 +87,12 @@ class TextFile(NamedTuple):
                 f"jq -c '.[]' {shlex.quote(unpacked.name)} > {shlex.quote(unpacked.stem)}.jsonl"
             )
         if form is Form.JSON_LINES and _JSON_DOCUMENT.match(start):
-            raise texts_by_key(self.label)
+            raise CorpusError(
+                f"{self.label} is a JSON document, such as the texts of a program by key, and a corpus needs JSON "
+                "Lines, with both texts in an object on each line; of two documents with the same keys, make it so: "
+                "jq -cs '.[0] as $en | .[1] as $fa | $en | paths(strings) as $key | {en: getpath($key), "
+                "fa: ($fa | getpath($key))} | select(.fa)' EN.json FA.json > pairs.jsonl"
+            )
         return form
 
     def blocks(self) -> Iterator[bytes]:
@@ -99,16 +104,6 @@ class TextFile(NamedTuple):
         advice = ", or set `invalid_utf8: drop` for this source to skip such lines"
         for lines in read_lines(self.blocks(), self.label, drop_invalid=drop_invalid, advice=advice):
             yield from lines
-
-
-def texts_by_key(label: str) -> CorpusError:
-    """Return the error for a JSON document that has texts of one language by key."""
-    return CorpusError(
-        f"{label} is a JSON document, such as the texts of a program by key, and a corpus needs JSON Lines, with both "
-        "texts in an object on each line; of two documents with the same keys, make it so: "
-        "jq -cs '.[0] as $en | .[1] as $fa | $en | paths(strings) as $key | {en: getpath($key), "
-        "fa: ($fa | getpath($key))} | select(.fa)' EN.json FA.json > pairs.jsonl"
-    )
 
 
 # --- files whose text stands between lines for programs ---

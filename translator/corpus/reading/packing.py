@@ -1,16 +1,13 @@
 """Read files as blocks of bytes: plain, compressed by gzip, xz or zstd, or as a member of a zip archive."""
 
-import codecs
 import contextlib
 import errno
-import itertools
 import lzma
-import re
 import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -20,7 +17,7 @@ from translator.errors import CorpusError
 from translator.run.files import storage_errors
 
 BLOCK: Final = 1 << 17  # bytes of a block
-_PACKED_AT_A_TIME: Final = 1 << 10  # bytes decompressed at a time
+_PACKED_AT_A_TIME: Final = 1 << 14  # bytes decompressed at a time
 _BROKEN: Final = (
     *(EOFError, ValueError, IndexError, OverflowError, MemoryError, struct.error),
     *(zlib.error, lzma.LZMAError, zstandard.ZstdError, zipfile.BadZipFile, tarfile.TarError),
@@ -36,8 +33,6 @@ _SIGNATURES: Final = {
     b"Rar!\x1a\x07": "rar archive",
     b"BZh": "bzip2 file",
 }
-_SUFFIXES: Final = {".gz": "gzip file", ".xz": "xz file", ".zst": "zstd file", ".zip": "zip archive"}
-_CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _UNPACKERS: Final[dict[str, Callable[[], Any]]] = {
     "gzip file": lambda: zlib.decompressobj(16 + zlib.MAX_WBITS),
     "xz file": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ),
@@ -59,28 +54,9 @@ def packing_of_bytes(start: bytes) -> str | None:
 
 
 def packing_of(path: Path) -> str | None:
-    """Return the compression of a file, such as "gzip file", by its first bytes; None for text.
-
-    Text may be called `.gz`, but damaged bytes need that name to be recognised, and a page of a server may be `.zip`.
-    """
+    """Return the compression of a file, such as "gzip file", by its first bytes, whatever its name; None for text."""
     with storage_errors(path, "read"), path.open("rb") as stream:
-        start = stream.read(512)
-    kind = packing_of_bytes(start)
-    suffix = path.suffix.lower()
-    if kind is not None or (suffix != ".zip" and _is_text(start)):
-        return kind
-    return _SUFFIXES.get(suffix)
-
-
-def _is_text(start: bytes) -> bool:
-    """Return whether the first bytes of a file are text in UTF-8, or in UTF-16 with a byte order mark."""
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return True
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(start)  # the last character may not be whole
-    except UnicodeDecodeError:
-        return False
-    return start != b"" and _CONTROL.search(start) is None
+        return packing_of_bytes(stream.read(512))
 
 
 @contextlib.contextmanager
@@ -111,20 +87,19 @@ def members_of(path: Path) -> list[str]:
     return names
 
 
-def read_blocks(path: Path, member: str | None = None, size: int | None = None) -> Iterator[bytes]:
-    """Yield the decompressed bytes of a file, or of the `member` of a zip, in blocks of `size` bytes (default: BLOCK).
+def read_blocks(path: Path, member: str | None = None) -> Iterator[bytes]:
+    """Yield the decompressed bytes of a file, or of the `member` of a zip, in blocks.
 
     Raises CorpusError: the file is damaged, an unsupported archive, or a zip without `member`.
     """
-    size = size or BLOCK
-    kind = packing_of(path)
-    if member is None and kind == "zip archive":
+    kind = packing_of(path) if member is None else None
+    if kind == "zip archive":
         members_of(path)  # names the program of a document
         raise CorpusError(
             f"{path} is a zip archive; unpack it, or as a corpus give it as `path`, not as `source_path` or "
             "`target_path`"
         )
-    if member is None and kind is not None and kind not in _UNPACKERS:
+    if kind is not None and kind not in _UNPACKERS:
         raise CorpusError(f"{path} is an unsupported {kind}; unpack it, or use gzip, xz or zstd for its files")
     with damaged_files(path), contextlib.ExitStack() as stack:
         if member is not None:
@@ -132,10 +107,10 @@ def read_blocks(path: Path, member: str | None = None, size: int | None = None) 
             stream = stack.enter_context(archive.open(member))
         else:
             stream = stack.enter_context(path.open("rb"))
-        if kind in _UNPACKERS and member is None:
-            yield from _joined(_unpacked(stream, _UNPACKERS[kind]), size)
+        if kind is not None:
+            yield from _unpacked(stream, _UNPACKERS[kind])
         else:
-            yield from iter(lambda: stream.read(size), b"")
+            yield from iter(lambda: stream.read(BLOCK), b"")
 
 
 def _unpacked(packed: IO[bytes], new_frame: Callable[[], Any]) -> Iterator[bytes]:
@@ -143,31 +118,17 @@ def _unpacked(packed: IO[bytes], new_frame: Callable[[], Any]) -> Iterator[bytes
 
     The readers of the libraries ignore data after the first xz stream, and the truncation of a zstd file.
     """
-    frame, has_frames, unused = None, False, b""
+    frame, unused = None, b""
     while data := unused or packed.read(_PACKED_AT_A_TIME):
         unused = b""
         if frame is None:
             data = data.lstrip(b"\0")
             if not data:
                 continue
-            frame, has_frames = new_frame(), True
-        yield frame.decompress(data)
+            frame = new_frame()
+        if content := frame.decompress(data):
+            yield content
         unused = frame.unused_data
         frame = None if frame.eof else frame
-    if frame is not None or not has_frames:
-        raise EOFError("it ends in the middle" if has_frames else "it has no bytes")
-
-
-def _joined(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """Join consecutive pieces into blocks of at least `size` bytes, and cut those that are larger."""
-    waiting: list[bytes] = []
-    waiting_bytes = 0
-    for piece in itertools.chain(pieces, [None]):
-        if piece is not None:
-            waiting.append(piece)
-            waiting_bytes += len(piece)
-        if waiting_bytes >= size or piece is None:
-            data = b"".join(waiting)
-            waiting, waiting_bytes = [], 0
-            for start in range(0, len(data), size):
-                yield data[start : start + size]
+    if frame is not None:
+        raise EOFError("it ends in the middle")

@@ -3,19 +3,18 @@
 import functools
 import itertools
 from collections.abc import Callable, Generator, Iterator, Sequence
-from pathlib import Path
 from typing import Final
 
 from translator.config import SourceConfig
-from translator.corpus.reading.forms import Form, TextFile, form_of, texts_by_key, unread_form
+from translator.corpus.reading.forms import Form, TextFile, form_of, unread_form
 from translator.corpus.reading.languages import refuse_other_scripts, refuse_swapped
 from translator.corpus.reading.lines import BAD_ROW, Pair, pairs_of_sides
 from translator.corpus.reading.messages import pairs_of_messages
 from translator.corpus.reading.packing import members_of, packing_of
-from translator.corpus.reading.parquet import pairs_of_parquet
-from translator.corpus.reading.tables import cells_of_csv, cells_of_tsv, pairs_of_cells, pairs_of_json_lines
+from translator.corpus.reading.parquet import rows_of_parquet
+from translator.corpus.reading.tables import pairs_of_rows, rows_of_lines
 from translator.corpus.reading.tmx import pairs_of_tmx
-from translator.corpus.sources import choose_members, files_by_corpus, held_out_names, listing
+from translator.corpus.sources import CorpusFiles, corpora_among, files_by_corpus, listing
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER
 
@@ -24,19 +23,6 @@ _BAD_SHARE: Final = 0.01  # of the rows; with more, it is another kind of file
 _ALWAYS_ALLOWED: Final = 3  # bad rows of a file of any size
 _CHECKED_FROM: Final = 1000  # bad rows, with which the share is looked at before the end of a file
 _BAD_ROWS_SHOWN: Final = 5
-_REQUIREMENTS: Final = {
-    Form.TSV: "a row needs English, a tab and Persian, and as many columns as the other rows",
-    Form.CSV: (
-        "a row needs as many cells as the other rows; a cell with quotation marks must be in quotation marks, with its "
-        "own doubled"
-    ),
-    Form.JSON_LINES: "a line needs one JSON object with a text for each side",
-    Form.PARQUET: "a row needs a text for each side",
-    Form.PO: "a message needs a translation",
-    Form.MO: "a message needs a translation",
-    Form.TMX: "the unit of a TMX needs to be well-formed XML, without control characters",
-}
-"""What a row or unit of each form must be."""
 
 
 @functools.cache
@@ -48,10 +34,10 @@ def _tell_once(message: str) -> None:
 def read_pairs(source: SourceConfig, note: Callable[[str], None] = _tell_once) -> Generator[Pair, None, None]:
     """Yield the pairs of `source` in order, raw, at most `max_pairs` of them; memory stays flat.
 
-    The corpora of a folder are read one after the other, in the order of their names. A pair that cannot be used has
-    the name of its `defect`: a line of more than 1 MiB, or one that is not UTF-8 under `invalid_utf8: drop`, a row or a
-    unit without the right form, a unit of a TMX without one of the languages, a score below `min_score`. Blank lines at
-    the end are no pairs.
+    The corpora of a folder or a zip are read one after the other, in the order of their names. A pair that cannot be
+    used has the name of its `defect`: a line of more than 1 MiB, or one that is not UTF-8 under `invalid_utf8: drop`, a
+    row or a unit without the right form, a unit of a TMX without one of the languages, a score below `min_score`. Blank
+    lines at the end are no pairs.
 
     Args:
         source: the corpus.
@@ -62,24 +48,60 @@ def read_pairs(source: SourceConfig, note: Callable[[str], None] = _tell_once) -
             more than 1% of its rows, and more than three, do not have the right form; or a column is missing.
         InputError: a Parquet file needs pyarrow, which is missing.
     """
-    if left_out := held_out_names(source):
-        note(f"{source.path}: held-out text is not read: {listing(left_out)}; give it as a test set")
-    pairs_read = 0
-    for files in files_by_corpus(source):
-        limit = None if source.max_pairs is None else source.max_pairs - pairs_read
-        for pair in _pairs_of_corpus(files, source, limit, note):
-            pairs_read += 1
-            yield pair
-        if pairs_read == source.max_pairs:
-            break
+    yield from itertools.islice(_pairs_of_corpora(source, note), source.max_pairs)
 
 
-def _pairs_of_corpus(
-    files: Sequence[Path], source: SourceConfig, limit: int | None, note: Callable[[str], None]
-) -> Iterator[Pair]:
-    """Yield the pairs of one corpus of `source`, at most `limit`; raises as `read_pairs` does."""
-    label = f"corpus source `{source.name}`: {' and '.join(map(str, files))}"
-    texts = _texts_of(source, files, label)
+def _pairs_of_corpora(source: SourceConfig, note: Callable[[str], None]) -> Iterator[Pair]:
+    corpora, other_names = files_by_corpus(source)
+    _note_others(str(source.path), other_names, note)
+    for files in corpora:
+        for texts in _texts_of(source, files, note):
+            yield from _pairs_of_corpus(texts, source, note)
+
+
+def _note_others(label: str, names: Sequence[str], note: Callable[[str], None]) -> None:
+    """Call `note` with the names of the files of a folder or a zip that are not read."""
+    if names:
+        note(f"{label}: not read: {listing(names)}; held-out text can be given as a test set")
+
+
+def _texts_of(source: SourceConfig, files: CorpusFiles, note: Callable[[str], None]) -> list[list[TextFile]]:
+    """Return the texts of each corpus in the files of one: two texts, or one that holds both sides.
+
+    Raises CorpusError: a member of a zip is missing, or `source` names members and this is no zip, or a name tells that
+        the lines of a text are no texts.
+    """
+    # 1. A zip may have several corpora.
+    corpora = [[TextFile(file) for file in files]]
+    if len(files) == 1 and packing_of(files[0]) == "zip archive":
+        (archive,) = files
+        names = members_of(archive)
+        if source.source_member is not None and source.target_member is not None:
+            members = [(source.source_member, source.target_member)]
+            for member in members[0]:
+                if member not in names:
+                    raise CorpusError(f"{archive} has no member `{member}`. Members: {listing(names)}")
+        else:
+            members, other_names = corpora_among(names, str(archive))
+            _note_others(str(archive), other_names, note)
+        corpora = [[TextFile(archive, member) for member in corpus] for corpus in members]
+    elif source.source_member is not None:
+        raise CorpusError(f"{files[0]} is not a zip archive; `source_member` and `target_member` name members of a zip")
+
+    # 2. Some forms are not read at all.
+    for text in itertools.chain.from_iterable(corpora):
+        unread = unread_form(text.name)
+        if unread is not None and form_of(text.name) is None:
+            raise CorpusError(
+                f"{text.label} is {unread.kind}, which cannot be read as a corpus; write its texts to a TSV, with "
+                "English, a tab and Persian on each line, or convert it to TMX"
+            )
+    return corpora
+
+
+def _pairs_of_corpus(texts: Sequence[TextFile], source: SourceConfig, note: Callable[[str], None]) -> Iterator[Pair]:
+    """Yield the pairs of one corpus of `source`; raises as `read_pairs` does."""
+    label = f"corpus source `{source.name}`: {' and '.join(text.label for text in texts)}"
     form = None if len(texts) == 2 else texts[0].form()
     remarks: list[str] = []  # on the columns that are read; errors repeat them
 
@@ -88,25 +110,21 @@ def _pairs_of_corpus(
         note(f"{texts[0].label}: {message}")
 
     # 1. The first pairs show whether this can be a corpus.
-    pairs = itertools.islice(_pairs_of_texts(texts, form, source, label, remark), limit)
+    pairs = _pairs_of_texts(texts, form, source, label, remark)
     first_pairs = list(itertools.islice(pairs, _FIRST_PAIRS))
     if not first_pairs and form in (Form.PO, Form.MO):  # a folder of a system has catalogues without messages
         note(f"{texts[0].label}: it has no messages")
         return
     if not first_pairs:
         raise CorpusError(f"{label}: it has no lines; check that it is the right file")
-    sides = ("the column of the English text", "the other") if form else (texts[0].label, texts[1].label)
     try:
-        refuse_swapped(first_pairs, sides)
-        refuse_other_scripts(first_pairs, are_columns=len(remarks) > 0)
+        refuse_swapped(first_pairs)
+        if remarks:
+            refuse_other_scripts(first_pairs)
     except CorpusError as error:
         raise CorpusError(f"{label}: {error}{''.join(remarks)}") from None
 
     # 2. All pairs. A few bad rows are dropped; many mean another kind of file.
-    requirement = _REQUIREMENTS[form or Form.TSV]
-    if source.min_score is not None:
-        requirement += f", and a score that is a number in column `{source.min_score.column}`"
-    unit = "row" if form is Form.PARQUET else "line"
     count = 0
     bad_count = 0
     first_bad_lines: list[int] = []
@@ -122,34 +140,11 @@ def _pairs_of_corpus(
     if bad_count == count or bad_count > max(_ALWAYS_ALLOWED, _BAD_SHARE * count):
         numbers = ", ".join(map(str, first_bad_lines)) + (", …" if bad_count > _BAD_ROWS_SHOWN else "")
         raise CorpusError(
-            f"{label}: {bad_count:,} of {count:,} rows do not have the right form ({unit}s {numbers}), and 1% are "
-            f"allowed; {requirement}; correct the file, or give two files as `source_path` and `target_path`"
-            f"{''.join(remarks)}"
+            f"{label}: {bad_count:,} of {count:,} rows do not have the right form (lines {numbers}), and 1% are "
+            "allowed; each needs a text for both sides, as many columns as the others, and a number as score; correct "
+            "the file, name its columns (`source_column`, `target_column`), or give two files as `source_path` and "
+            f"`target_path`{''.join(remarks)}"
         )
-
-
-def _texts_of(source: SourceConfig, files: Sequence[Path], label: str) -> list[TextFile]:
-    """Return the two texts of a corpus, or the one that holds both sides.
-
-    Raises CorpusError: a member of a zip is missing, or `source` names members and the corpus is no zip, or a name
-        tells that the lines of a text are no texts.
-    """
-    texts = [TextFile(file) for file in files]
-    if len(files) == 1 and packing_of(files[0]) == "zip archive":
-        members = choose_members(files[0], members_of(files[0]), source.source_member, source.target_member)
-        texts = [TextFile(files[0], member) for member in members]
-    elif source.source_member is not None:
-        raise CorpusError(f"{label} is not a zip archive; `source_member` and `target_member` name members of a zip")
-    for text in texts:
-        unread = unread_form(text.name)
-        if unread is not None and form_of(text.name) is None:
-            raise CorpusError(
-                f"{text.label} is {unread.kind}, which cannot be read as a corpus; write its texts to a TSV, with "
-                "English, a tab and Persian on each line, or convert it to TMX"
-            )
-        if len(texts) == 2 and form_of(text.name) is Form.JSON_LINES:
-            raise texts_by_key(text.label)
-    return texts
 
 
 def _pairs_of_texts(
@@ -158,9 +153,8 @@ def _pairs_of_texts(
     """Yield the pairs of two texts, one per side, or of one text that holds both sides, in `form`."""
     has_columns = form not in (None, Form.TMX, Form.PO, Form.MO)
     if not has_columns and (source.source_column is not None or source.min_score is not None):
-        kind = "two text files" if form is None else f"a {form}"
         keys = "`source_column`, `target_column` and `min_score`"
-        raise CorpusError(f"{label}: {keys} choose columns of a table, and this is {kind}; remove them")
+        raise CorpusError(f"{label}: {keys} choose columns of a table, and this is none; remove them")
     drop_invalid = source.invalid_utf8 == "drop"
     if form is None:
         english, persian = (text.lines(drop_invalid=drop_invalid) for text in texts)
@@ -171,9 +165,8 @@ def _pairs_of_texts(
     if form in (Form.PO, Form.MO):
         return pairs_of_messages(text.blocks(), text.label, compiled=form is Form.MO)
     if form is Form.PARQUET:
-        return pairs_of_parquet(text.file, source, text.label, note, drop_invalid=drop_invalid)
-    lines = text.lines(drop_invalid=drop_invalid)
-    if form is Form.JSON_LINES:
-        return pairs_of_json_lines(lines, source, text.label, note)
-    rows = cells_of_csv(lines) if form is Form.CSV else cells_of_tsv(lines)
-    return pairs_of_cells(rows, source, text.label, note)
+        return pairs_of_rows(rows_of_parquet(text.file), source, text.label, note)
+    given_columns = [source.source_column, source.target_column, source.min_score and source.min_score.column]
+    has_names = any(isinstance(column, str) for column in given_columns)
+    rows = rows_of_lines(text.lines(drop_invalid=drop_invalid), form, has_names=has_names)
+    return pairs_of_rows(rows, source, text.label, note)

@@ -10,10 +10,10 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from translator.config import SourceConfig
-from translator.corpus.reading.columns import Columns, named_columns, unnamed_columns, usual_columns
+from translator.corpus.reading.columns import columns_of, usual_columns
+from translator.corpus.reading.forms import Form
 from translator.corpus.reading.lines import BAD_ROW, LONGEST_LINE, LOW_SCORE, Pair, Unreadable, numbered_lines
 from translator.corpus.selecting.scripts import ARABIC_LETTER
-from translator.errors import CorpusError
 
 Row = tuple[int, dict[str, Any]]
 """The line of a row, from 1, and its values by the names of their columns; a field of a value is `translation.en`."""
@@ -22,7 +22,6 @@ Cells = tuple[int, list[str]]
 
 _FIRST_ROWS: Final = 1000  # which decide the columns
 _PERSIAN_SHARE: Final = 0.9  # of the rows, with which a first row without Persian has names
-_NO_NAMES: Final = "; line 1 has no such name; if the table has no line of names, give numbers, from 1"
 _SEPARATOR_LINE: Final = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # tells Excel the delimiter of the next lines
 _DELIMITERS: Final = (",", ";", "\t")  # of equally suitable ones the first
 _LINES_FOR_DELIMITER: Final = 100
@@ -31,22 +30,74 @@ _UNUSABLE: Final = re.compile("[\0\ud800-\udfff]")  # lone surrogates are no cha
 _LINE_END: Final = re.compile(r"\r*\n[\r\n]*")  # a "\r" elsewhere is a character like others
 
 
+def rows_of_lines(lines: Iterable[str], form: Form, *, has_names: bool) -> Iterator[Row | Pair]:
+    """Yield the rows of a TSV, CSV or JSON Lines; a line that is no row gives a pair with its defect.
+
+    The columns of a TSV or CSV have the names in its first row, or the numbers from 1. It has as many as most of its
+    first 1,000 rows; a row with another number is no row.
+
+    Args:
+        has_names: whether a first row has names. Without this, it has names if they are usual (see `usual_columns`), or
+            if it has no Persian and 90% of the others have.
+    """
+    if form is Form.JSON_LINES:
+        yield from _objects(lines)
+        return
+    rows = _cells_of_csv(lines) if form is Form.CSV else _cells_of_tsv(lines)
+    first_rows = list(islice(rows, _FIRST_ROWS))
+    cells = [row[1] for row in first_rows if not isinstance(row, Pair)]
+    # 1. The columns.
+    widths = Counter(map(len, cells))
+    width = min(widths, key=lambda width: (width == 1, -widths[width], width), default=0)
+    names = [str(number) for number in range(1, width + 1)]
+    if cells and (has_names or (len(cells[0]) == width and _are_names(cells))):
+        names = _distinct(cells[0])
+        first_rows.remove(next(row for row in first_rows if not isinstance(row, Pair)))
+
+    # 2. The rows.
+    for row in chain(first_rows, rows):
+        if isinstance(row, Pair):
+            yield row
+        elif len(row[1]) == len(names):
+            yield row[0], dict(zip(names, row[1], strict=True))
+        else:
+            yield _pair_without_row(row[0], text_in("\t".join(row[1])) or "")
+
+
+def _are_names(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first of the rows has names of columns."""
+    if usual_columns(_distinct(rows[0]), "line 1") is not None:
+        return True
+    has_persian = [ARABIC_LETTER.search("\t".join(cells)) is not None for cells in rows]
+    return not has_persian[0] and sum(has_persian) >= max(1, _PERSIAN_SHARE * (len(rows) - 1))
+
+
+def _distinct(cells: Sequence[str]) -> list[str]:
+    """Return the names in the cells of a row; a repeated one becomes the number of its column."""
+    names: list[str] = []
+    for number, cell in enumerate(cells, start=1):
+        name = cell.strip()
+        names.append(str(number) if name in names else name)
+    return names
+
+
+def _pair_without_row(number: int, line: str) -> Pair:
+    """Return the pair of a line that is no row: blank, unreadable, or without the right form."""
+    if isinstance(line, Unreadable):
+        return Pair(number, "", "", str(line))
+    return Pair(number, line, "", BAD_ROW if line else None)
+
+
 # --- TSV and CSV ---
 
 
-def cells_of_tsv(lines: Iterable[str]) -> Iterator[Cells | Pair]:
-    """Yield the cells of each line, which have tabs between them.
-
-    A `sep=` first, and blank lines last, are no rows. A line that cannot be read gives a pair with its defect.
-    """
+def _cells_of_tsv(lines: Iterable[str]) -> Iterator[Cells | Pair]:
+    """Yield the cells of each line, which have tabs between them; blank lines at the end are no rows."""
     for number, line in numbered_lines(lines):
-        if isinstance(line, Unreadable):
-            yield _pair_without_row(number, line)
-        elif number > 1 or not _SEPARATOR_LINE.fullmatch(line):
-            yield number, line.split("\t")
+        yield _pair_without_row(number, line) if isinstance(line, Unreadable) else (number, line.split("\t"))
 
 
-def cells_of_csv(lines: Iterable[str]) -> Iterator[Cells | Pair]:
+def _cells_of_csv(lines: Iterable[str]) -> Iterator[Cells | Pair]:
     """Yield the cells of each row of comma-separated values (RFC 4180); blank lines at the end are no rows.
 
     Semicolons or tabs may stand for the commas, or the sign that a first line such as "sep=|" names. A cell in
@@ -66,20 +117,17 @@ def cells_of_csv(lines: Iterable[str]) -> Iterator[Cells | Pair]:
 
 def _delimiter_of(lines: Sequence[tuple[int, str]]) -> str:
     """Return the delimiter that cuts most of the rows in `lines` into the same number of cells, at least two."""
-    best_delimiter = _DELIMITERS[0]
-    most_rows = 0
-    for delimiter in _DELIMITERS:
+
+    def rows_of_one_width(delimiter: str) -> int:
         rows = [row for row in _cells_between(lines, delimiter) if not isinstance(row, Pair)]
         widths = Counter(len(cells) for _, cells in rows if len(cells) > 1)
-        rows_of_width = max(widths.values(), default=0)
-        if rows_of_width > most_rows:
-            best_delimiter = delimiter
-            most_rows = rows_of_width
-    return best_delimiter
+        return max(widths.values(), default=0)
+
+    return max(_DELIMITERS, key=rows_of_one_width)
 
 
 def _cells_between(lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator[Cells | Pair]:
-    """Yield the cells of the rows in numbered lines; see `cells_of_csv`."""
+    """Yield the cells of the rows in numbered lines; see `_cells_of_csv`."""
     row_lines: list[tuple[int, str]] = []  # of the row that is not whole yet
     cells: list[str] | None = None
     is_open = False  # whether a cell in quotation marks goes on after these lines
@@ -104,15 +152,13 @@ def _cells_between(lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator
 
 
 def _cells(text: str, delimiter: str) -> tuple[list[str] | None, bool]:
-    """Return the cells of a row of CSV, each on one line, None if it is no row; and whether a cell lacks its end."""
+    """Return the cells of a row of CSV, None if it is no row; and whether a cell lacks its end."""
     try:
         (cells,) = csv.reader([text], delimiter=delimiter, strict=True)
     except csv.Error as error:
         return None, str(error) == "unexpected end of data"
     # The reader takes a lone mark for text, and so would make a pair of what remains of a cell without its beginning.
-    if text.count('"') % 2:
-        return None, False
-    return [one_line(cell) for cell in cells] or [""], False
+    return (None if text.count('"') % 2 else cells or [""]), False
 
 
 def _bad_lines(lines: Iterable[tuple[int, str]]) -> Iterator[Pair]:
@@ -121,160 +167,10 @@ def _bad_lines(lines: Iterable[tuple[int, str]]) -> Iterator[Pair]:
         yield _pair_without_row(number, line)
 
 
-def _pair_without_row(number: int, line: str) -> Pair:
-    """Return the pair of a line that is no row: blank, unreadable, or without the right form."""
-    if isinstance(line, Unreadable):
-        return Pair(number, "", "", str(line))
-    return Pair(number, line, "", BAD_ROW if line else None)
-
-
-def pairs_of_cells(
-    rows: Iterable[Cells | Pair], source: SourceConfig, label: str, note: Callable[[str], None]
-) -> Iterator[Pair]:
-    """Yield the pairs of a TSV or CSV.
-
-    The table has as many columns as most of its first 1,000 rows, at least two. A row with another number of columns
-    gives a pair with the defect `BAD_ROW`. The first row is a line of names, and no pair, if it has the names that
-    `source` gives or, without these, usual names (see `usual_columns`). So is a first row without Persian, if 90% of
-    the others have Persian.
-
-    Args:
-        rows: in order; a pair stands for a line that is no row.
-        source: with `source_column`, `target_column` and `min_score`.
-        label: name of the table in messages.
-        note: is called with a message on line 1 if it has names, and on the columns that are read or ignored.
-
-    Raises CorpusError: a column that `source` names is missing, or no two columns remain beside the scores.
-    """
-    # 1. The columns, which the first rows decide.
-    rows = iter(rows)
-    first_rows = list(islice(rows, _FIRST_ROWS))
-    width = _width([row[1] for row in first_rows if not isinstance(row, Pair)])
-    columns, names = _columns_of(first_rows, width, source, label)
-    if names is not None:
-        del first_rows[0]
-        note(f"line 1 has names; the columns {columns.listing()} are read")
-    else:
-        names = [str(number) for number in range(1, width + 1)]
-        _note_numbers(columns, width, note)
-
-    # 2. The pairs.
-    english_place = names.index(columns.english)
-    persian_place = names.index(columns.persian)
-    score_place = None if columns.score is None else names.index(columns.score)
-    for row in chain(first_rows, rows):
-        if isinstance(row, Pair):
-            yield row
-            continue
-        line, cells = row
-        if len(cells) == width:
-            score = None if score_place is None else cells[score_place]
-            yield _pair_of(line, cells[english_place], cells[persian_place], score, source)
-        else:
-            yield _pair_without_row(line, "\t".join(cells))
-
-
-def _width(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of columns that most `rows` have, at least two; of equally frequent numbers the smallest."""
-    counts = Counter(len(cells) for cells in rows if len(cells) > 1)
-    if not counts:
-        return 2
-    return min(counts, key=lambda width: (-counts[width], width))
-
-
-def _columns_of(
-    first_rows: Sequence[Cells | Pair], width: int, source: SourceConfig, label: str
-) -> tuple[Columns, list[str] | None]:
-    """Return the columns of a table, and the names of all columns if its first row has them; see `pairs_of_cells`."""
-    whole_rows = [row for row in first_rows if not isinstance(row, Pair) and len(row[1]) == width]
-    cells = [row[1] for row in whole_rows]
-    first_row = first_rows[0] if first_rows else None
-    if first_row is not None and not isinstance(first_row, Pair):
-        names = _usual_names(first_row[1], width, source, label)
-        if names is not None:
-            return named_columns(names, source, label, absence=_NO_NAMES), names
-    columns = unnamed_columns(cells, width, source, label)
-
-    # Other names show by the texts below them.
-    english, persian = int(columns.english) - 1, int(columns.persian) - 1
-    if not whole_rows or whole_rows[0] is not first_row or not _begins_with_names(cells, english, persian):
-        return columns, None
-    names = _distinct(cells[0])
-    score = None if columns.score is None else names[int(columns.score) - 1]
-    return Columns(english=names[english], persian=names[persian], score=score), names
-
-
-def _note_numbers(columns: Columns, width: int, note: Callable[[str], None]) -> None:
-    """Call `note` with the columns that are read of a table without names, if they are not its only two."""
-    message = f"English is read from column {columns.english}, Persian from column {columns.persian}"
-    if columns == Columns("1", "2", None):
-        if width == 2:
-            return
-        message += "; the third column is not read" if width == 3 else f"; columns 3 to {width} are not read"
-    note(message)
-
-
-def _usual_names(cells: Sequence[str], width: int, source: SourceConfig, label: str) -> list[str] | None:
-    """Return the names of the columns, if the first row has usual ones; raise CorpusError if `source` needs them."""
-    names = _distinct(cells)
-    given_columns = [source.source_column, source.target_column, source.min_score and source.min_score.column]
-    needs_names = any(isinstance(column, str) for column in given_columns)
-    if not needs_names and usual_columns(names, label) is None:
-        return None
-    if len(cells) != width:
-        raise CorpusError(
-            f"{label}: line 1 has the names of {len(cells)} columns, and most rows have {width}; correct line 1, or "
-            "give columns by their numbers, from 1"
-        )
-    return names
-
-
-def _distinct(cells: Sequence[str]) -> list[str]:
-    """Return the names in the cells of a row; a repeated one becomes the number of its column."""
-    names: list[str] = []
-    for number, cell in enumerate(cells, start=1):
-        name = cell.strip()
-        names.append(str(number) if name in names else name)
-    return names
-
-
-def _begins_with_names(rows: Sequence[Sequence[str]], english: int, persian: int) -> bool:
-    """Return whether the first row has text without Persian, and 90% of the others have Persian in its column."""
-    first_english, first_persian = rows[0][english].strip(), rows[0][persian].strip()
-    if not first_english or not first_persian or ARABIC_LETTER.search(first_persian):
-        return False
-    persian_texts = [cells for cells in rows[1:] if ARABIC_LETTER.search(cells[persian])]
-    return len(persian_texts) > 0 and len(persian_texts) >= _PERSIAN_SHARE * (len(rows) - 1)
-
-
 # --- JSON Lines ---
 
 
-def pairs_of_json_lines(
-    lines: Iterable[str], source: SourceConfig, label: str, note: Callable[[str], None]
-) -> Iterator[Pair]:
-    """Yield the pairs of JSON Lines, one object on each line; the blank lines at the end are no pairs.
-
-    The objects on the first 1,000 lines decide the columns. A line that is no object, or whose object has no text for a
-    side, gives a pair with the defect `BAD_ROW`. See `pairs_of_cells` for the arguments.
-
-    Raises CorpusError: these objects do not have the columns of a pair.
-    """
-    rows = objects_of(lines)
-    first_rows = list(islice(rows, _FIRST_ROWS))
-    names: dict[str, None] = {}  # of all columns, in the order of their first occurrence
-    for row in first_rows:
-        if not isinstance(row, Pair):
-            names.update(dict.fromkeys(row[1]))
-    if not names:
-        yield from (row for row in chain(first_rows, rows) if isinstance(row, Pair))
-        return
-    columns = named_columns(list(names), source, label)
-    note_other_columns(columns, names, note)
-    yield from pairs_of_rows(chain(first_rows, rows), columns, source)
-
-
-def objects_of(lines: Iterable[str]) -> Iterator[Row | Pair]:
+def _objects(lines: Iterable[str]) -> Iterator[Row | Pair]:
     """Yield the values of the object on each line; a line without an object gives a pair with its defect."""
     for number, line in numbered_lines(lines):
         try:
@@ -298,24 +194,41 @@ def flat(content: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-# --- rows of any form ---
+# --- the pairs of rows of any form ---
 
 
-def note_other_columns(columns: Columns, names: Iterable[str], note: Callable[[str], None]) -> None:
-    """Call `note` with the columns that are read, if a table has others."""
-    if set(names) - set(columns):
-        note(f"the columns {columns.listing()} are read")
-
-
-def pairs_of_rows(rows: Iterable[Row | Pair], columns: Columns, source: SourceConfig) -> Iterator[Pair]:
+def pairs_of_rows(
+    rows: Iterable[Row | Pair], source: SourceConfig, label: str, note: Callable[[str], None]
+) -> Iterator[Pair]:
     """Yield the pair of each row; one without usable texts, or with a low score or none, has a defect.
 
     Args:
-        rows: in order; a pair stands for a line that is no row.
-        columns: which of the values are the texts and the score.
-        source: with `min_score`.
+        rows: in order; the first 1,000 decide the columns. A pair stands for a line that is no row.
+        source: with `source_column`, `target_column` and `min_score`.
+        label: name of the table in messages.
+        note: is called with a message on the columns that are read, if the table has others.
+
+    Raises CorpusError: see `columns_of`.
     """
-    for row in rows:
+    # 1. The columns.
+    rows = iter(rows)
+    first_rows = list(islice(rows, _FIRST_ROWS))
+    values_of_rows = [row[1] for row in first_rows if not isinstance(row, Pair)]
+    if not values_of_rows:
+        yield from (row for row in chain(first_rows, rows) if isinstance(row, Pair))
+        return
+    names = list(dict.fromkeys(chain.from_iterable(values_of_rows)))
+    texts = [[text_in(values.get(name)) or "" for name in names] for values in values_of_rows]
+    columns = columns_of(names, texts, source, label)
+    if names != ["1", "2"] or columns.english != "1":
+        other_names = ", ".join(name for name in names if name not in columns)
+        note(
+            f"English is read from column {columns.english}, Persian from column {columns.persian}"
+            f"{other_names and '; not read: '}{other_names}"
+        )
+
+    # 2. The pairs.
+    for row in chain(first_rows, rows):
         if isinstance(row, Pair):
             yield row
             continue
@@ -324,25 +237,13 @@ def pairs_of_rows(rows: Iterable[Row | Pair], columns: Columns, source: SourceCo
         persian = text_in(values.get(columns.persian))
         if english is None or persian is None:
             yield Pair(line, english or persian or "", "", BAD_ROW)
+        elif max(len(english), len(persian)) > LONGEST_LINE:
+            yield Pair(line, "", "", str(Unreadable.LINE_TOO_LONG))
+        elif source.min_score is None:
+            yield Pair(line, english, persian)
         else:
-            score = None if columns.score is None else values.get(columns.score)
-            yield _pair_of(line, english, persian, score, source)
-
-
-def _pair_of(line: int, english: str, persian: str, score: Any, source: SourceConfig) -> Pair:
-    """Return a pair; one with too long a text, or whose `score` is too low or no number, has a defect."""
-    if max(len(english), len(persian)) > LONGEST_LINE // 4:  # a character has at most four bytes
-        longest = max(len(english.encode()), len(persian.encode()))
-        if longest > LONGEST_LINE:
-            return Pair(line, "", "", str(Unreadable.LINE_TOO_LONG))
-    if source.min_score is None:
-        return Pair(line, english, persian)
-    number = _score_in(score)
-    if number is None:
-        return Pair(line, english, "", BAD_ROW)
-    if number < source.min_score.at_least:
-        return Pair(line, english, "", LOW_SCORE)
-    return Pair(line, english, persian)
+            defect = _defect_of_score(values.get(str(columns.score)), source.min_score.at_least)
+            yield Pair(line, english, "" if defect else persian, defect)
 
 
 def text_in(value: Any) -> str | None:
@@ -352,18 +253,16 @@ def text_in(value: Any) -> str | None:
         value = value[0]
     if not isinstance(value, str) or _UNUSABLE.search(value):
         return None
-    return one_line(value.lstrip("\ufeff"))
+    value = value.lstrip("\ufeff")
+    return _LINE_END.sub(" ", value) if "\n" in value else value
 
 
-def one_line(text: str) -> str:
-    """Return `text` with a space for each of its line ends."""
-    return _LINE_END.sub(" ", text) if "\n" in text else text
-
-
-def _score_in(value: Any) -> float | None:
-    """Return the score that a number or a text gives; None if it is no number."""
+def _defect_of_score(value: Any, at_least: float) -> str | None:
+    """Return the rule that drops a pair for its score, a number or a text; None if it is high enough."""
     try:
         score = float(value)
     except (TypeError, ValueError, OverflowError):
-        return None
-    return None if math.isnan(score) else score
+        return BAD_ROW
+    if math.isnan(score):
+        return BAD_ROW
+    return LOW_SCORE if score < at_least else None

@@ -4,12 +4,10 @@ The document is cut into its units as text, and each unit is parsed alone, so th
 parser that recovers from errors in a whole document, such as that of lxml, loses text without a word.)
 """
 
-import codecs
 import html
 import html.entities
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain, pairwise
 from typing import Final
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
@@ -22,12 +20,9 @@ from translator.errors import CorpusError
 MISSING_LANGUAGE: Final = "missing_language"  # the rule that drops a unit without English or without Persian
 _CODES: Final = frozenset(("bpt", "ept", "it", "ph", "ut"))  # their content is formatting of another program
 _LONGEST_UNIT: Final = 8 * LONGEST_LINE  # bytes, of a unit or a comment
-_PART: Final = re.compile(rb"<!--.*?(?:-->|\Z)|<tu[\s>].*?(?:</tu>|\Z)", re.DOTALL)  # a comment or a unit
-_UNIT_START: Final = re.compile(rb"<tu[\s>]")
-_ENTITY: Final = re.compile(rb"&([A-Za-z][A-Za-z0-9]*);")
-_XML_ENTITIES: Final = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
+_PART: Final = re.compile(rb"<!--.*?(?P<end_of_comment>-->|\Z)|<tu[\s>].*?(?P<end_of_unit></tu>|\Z)", re.DOTALL)
+_ENTITY: Final = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);)([A-Za-z][A-Za-z0-9]*);")  # not those of XML
 _TAG: Final = re.compile("<[^>]*>")
-_DECLARED_ENCODING: Final = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]{1,40})["']""")
 _CODE: Final = "\0"  # stands for a code inside a segment, since XML cannot have it
 _CODE_BETWEEN_WORDS: Final = re.compile(r"(?<=[\w.,;:!?%)»…،؛؟])\0+(?=[\w(«])")
 
@@ -39,15 +34,15 @@ def pairs_of_tmx(blocks: Iterable[bytes], label: str, *, drop_invalid: bool) -> 
     pair with the defect `BAD_ROW`, and one without English or without Persian a pair with `MISSING_LANGUAGE`.
 
     Args:
-        blocks: bytes of the document.
+        blocks: bytes of the document, in UTF-8 or in UTF-16 with a byte order mark.
         label: name of the document in messages.
         drop_invalid: give a unit that is not UTF-8 a defect, instead of raising an error.
 
-    Raises CorpusError: the document has no pair, is cut off, or is in an unknown encoding.
+    Raises CorpusError: the document has no pair, is cut off, or is in another encoding.
     """
     languages: set[str] = set()
-    has_pairs = has_segments = False
-    for line, unit in _units(_as_utf8(blocks, label), label):
+    has_pairs = False
+    for line, unit in _units(utf8_blocks(blocks, label), label):
         try:
             pair = _pair_of(_tree(unit), line, languages)
         except expat.ExpatError:
@@ -57,34 +52,10 @@ def pairs_of_tmx(blocks: Iterable[bytes], label: str, *, drop_invalid: bool) -> 
             advice = f"{encoding_advice(unit)}, or set `invalid_utf8: drop` for this source"
             raise CorpusError(f"{label}, line {line}: the unit is not UTF-8; {advice}")
         has_pairs = has_pairs or pair.defect is None
-        has_segments = has_segments or pair.source != "" or pair.target != ""
         yield pair
-    if not has_pairs and not has_segments and {"en", "fa"} <= set(map(language_of, languages)):
-        raise CorpusError(f"{label}: its units have no text in `<seg>`; export the memory again, as TMX 1.4")
     if not has_pairs:
         seen = ", ".join(code[:20] for code in sorted(languages)[:10]) or "none"
-        raise CorpusError(f"{label}: no unit has a segment in English and one in Persian; its languages: {seen}")
-
-
-def _as_utf8(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
-    """Yield the document in UTF-8, from the encoding of its byte order mark or of its XML declaration."""
-    converted = utf8_blocks(blocks, label)
-    head = next(converted, b"")
-    declared = _DECLARED_ENCODING.match(head)
-    name = declared[1].decode() if declared else "utf-8"
-    # `utf8_blocks` has already converted UTF-16.
-    if re.fullmatch("utf-?(8|16([bl]e)?)|us-ascii|ascii", name, re.IGNORECASE):
-        yield head
-        yield from converted
-        return
-    try:
-        head.decode(name, "replace")
-    except LookupError as error:
-        advice = "export the translation memory again, in UTF-8"
-        raise CorpusError(f"{label}: not valid XML (unknown encoding {name}); {advice}") from error
-    decoder = codecs.getincrementaldecoder(name)("replace")
-    for block in chain([head], converted):
-        yield decoder.decode(block).encode()
+        raise CorpusError(f"{label}: no unit has English and Persian text in `<seg>`; its languages: {seen}")
 
 
 def _units(blocks: Iterable[bytes], label: str) -> Iterator[tuple[int, bytes]]:
@@ -98,33 +69,22 @@ def _units(blocks: Iterable[bytes], label: str) -> Iterator[tuple[int, bytes]]:
         data += block
         end = 0  # of the last whole part of `data`
         for part in _PART.finditer(data):
-            content = part[0]
-            is_comment = content.startswith(b"<!--")
-            if not content.endswith(b"-->" if is_comment else b"</tu>"):  # the next block has its end
+            if not (part["end_of_comment"] or part["end_of_unit"]):  # the next block has its end
                 break
             line += data.count(b"\n", end, part.start())
+            if part["end_of_unit"]:
+                yield line, part[0]
+            line += part[0].count(b"\n")
             end = part.end()
-            if is_comment:
-                line += content.count(b"\n")
-                continue
-            # A unit that lacks its end is followed by the start of another.
-            starts = [start.start() for start in _UNIT_START.finditer(content)]
-            for unit_start, unit_end in pairwise([*starts, len(content)]):
-                yield line, content[unit_start:unit_end]
-                line += content.count(b"\n", unit_start, unit_end)
         data = data[end:]
         if len(data) > _LONGEST_UNIT:
             raise CorpusError(f"{label}, line {line}: not valid XML (no end of a unit); export the memory again")
     if b"</tmx>" not in data:
         raise CorpusError(f"{label}: not valid XML (it ends before `</tmx>`); download or copy the file again")
-    if unfinished := _UNIT_START.search(data):
-        yield line + data.count(b"\n", 0, unfinished.start()), data[unfinished.start() :]
 
 
 def _tree(unit: bytes) -> Element:
     """Return the elements of a unit; raise ExpatError if it is not well-formed."""
-    if b"&" in unit:
-        unit = _ENTITY.sub(_character, unit)
     # Names keep their prefixes: those of other programs are declared in the header, which this parser does not see.
     builder = TreeBuilder()
     parser = expat.ParserCreate("utf-8")
@@ -132,14 +92,12 @@ def _tree(unit: bytes) -> Element:
     parser.StartElementHandler = builder.start
     parser.EndElementHandler = builder.end
     parser.CharacterDataHandler = builder.data
-    parser.Parse(unit, True)
+    parser.Parse(_ENTITY.sub(_character, unit), True)
     return builder.close()
 
 
 def _character(entity: re.Match[bytes]) -> bytes:
     """Return the character of an entity of HTML, which memories use without declaring it; others stay."""
-    if entity[1] in _XML_ENTITIES:
-        return entity[0]
     characters = html.entities.html5.get(f"{entity[1].decode('ascii')};")
     return entity[0] if characters is None else html.escape(characters).encode()
 
@@ -158,8 +116,6 @@ def _pair_of(unit: Element, line: int, languages: set[str]) -> Pair:
     english, persian = segments.get("en"), segments.get("fa")
     if english is None or persian is None:
         return Pair(line, english or "", persian or "", MISSING_LANGUAGE)
-    if len(english) > LONGEST_LINE or len(persian) > LONGEST_LINE:
-        return Pair(line, "", "", str(Unreadable.LINE_TOO_LONG))
     return Pair(line, english, persian)
 
 
