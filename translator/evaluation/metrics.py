@@ -1,6 +1,5 @@
 """Scores by sacreBLEU on raw, normalized and folded text, with signatures and bootstrap intervals."""
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -20,7 +19,6 @@ from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
 
 from translator.config import MetricName
 from translator.evaluation.text_variants import RAW, RAW_TEXT, Spelling
-from translator.run.logging import progress_bar
 from translator.run.records import STRICT, WholeNumber
 
 LOWER_IS_BETTER: Final = frozenset({"ter"})
@@ -122,7 +120,6 @@ def compute_scores(
     metrics: Sequence[MetricName],
     variants: Mapping[str, Spelling] = RAW_TEXT,
     intervals: bool = False,
-    description: str | None = None,
 ) -> list[Score]:
     """Return the scores of N translations: BLEU 13a on raw text, the other `metrics`, then all on the other variants.
 
@@ -133,13 +130,10 @@ def compute_scores(
         metrics: those of sacreBLEU.
         variants: forms of the text in which both sides are compared, by label; see `text_variants`.
         intervals: whether each score gets a 95% bootstrap interval.
-        description: label of a progress bar; None: no bar.
     """
     resamples = bounded_resamples(len(hypotheses)) if intervals else 0
     scores = []
-    progress = progress_bar(list(variants), description=description or "", unit="texts", silent=description is None)
-    for label in progress:
-        spell = variants[label]
+    for label, spell in variants.items():
         # Spell both sides in the same way.
         spelt_hypotheses = [spell(text) for text in hypotheses]
         spelt_references = reference_sides(references, spell)
@@ -247,9 +241,6 @@ def spbleu_lacks() -> str | None:
     """Return what spBLEU lacks and how to get it; None if it can be computed. Downloads nothing."""
     url = SPM_MODELS[_SPM]["url"]
     file = Path(sacrebleu.utils.SACREBLEU_DIR) / "models" / Path(url).name  # where sacreBLEU looks for it
-    # A home folder of another user may not be searched, and SentencePiece refuses a damaged file.
-    with contextlib.suppress(OSError, RuntimeError):
-        if file.is_file():
-            scorer("spbleu")
-            return None
+    if file.is_file():
+        return None
     return f"spBLEU needs the SentencePiece model of FLORES-200: download {url} to {file}"

@@ -4,7 +4,6 @@
       scores.json                                  all scores
       SET/source.txt, reference.txt                the scored sentences; reference-2.txt has second references
           CHECKPOINT.SEARCH.txt                    their translations
-          CHECKPOINT.SEARCH.json                   counted mistakes, scores by source, and noisy input
 
 Line N of each text is sentence N; a reference that a sentence lacks is a blank line.
 """
@@ -14,41 +13,25 @@ import fcntl
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from pydantic import TypeAdapter, with_config
+from pydantic import TypeAdapter
 
-from translator.config import MetricName
 from translator.corpus.held_out import HeldOutSet
 from translator.errors import RunError
-from translator.evaluation.metrics import Score, compute_scores, sentence_chrf
+from translator.evaluation.metrics import Score, sentence_chrf
 from translator.evaluation.mistakes import MEANINGS, find_mistakes
 from translator.run.files import storage_errors, write_json, write_text
 from translator.run.folder import RunFolder
-from translator.run.records import STRICT, RecordError, WholeNumber, read_record
+from translator.run.records import RecordError, read_record
 
 SOURCE_FILE: Final = "source.txt"
 FOREIGN: Final = "file"  # the search of translations that another program made
 _SCORES: Final = TypeAdapter(list[Score])
-_SOURCE_METRICS: Final[tuple[MetricName, ...]] = ("bleu", "chrf")
-
-
-@with_config(STRICT)
-@dataclass(frozen=True, kw_only=True)
-class NoiseScore:
-    """A test set translated from noisy input, with its score."""
-
-    way: str  # one of `robustness.WAYS`
-    score: Score  # chrF of all sentences
-    loss: float  # in chrF, relative to the original text
-    p_value: float  # of the loss, by a paired bootstrap
-    changed: WholeNumber  # sentences whose model input changes
-    sources: tuple[str, ...]
-    hypotheses: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,19 +43,15 @@ class ScoredSet:
     checkpoint: str = ""  # that made the translations; empty for a text file
     search: str = ""  # short name of the search settings; empty for a text file
     hypotheses: tuple[str, ...]
-    cut_off: tuple[int, ...] | None  # sentences, from 1, whose translation reached the length limit; None: unknown
+    cut_off: tuple[int, ...] | None = (
+        None  # sentences, from 1, whose translation reached the length limit; None: unknown
+    )
     scores: tuple[Score, ...] = ()
-    noise: tuple[NoiseScore, ...] = ()  # if robustness is measured
 
     @property
     def label(self) -> str:
         """What tells translations of one test set by one run apart, as `Score.label`."""
         return f"{self.checkpoint} {self.search}".strip()
-
-    @property
-    def all_scores(self) -> tuple[Score, ...]:
-        """All scores, including those of noisy input."""
-        return (*self.scores, *[noisy.score for noisy in self.noise])
 
     @cached_property
     def mistakes(self) -> list[dict[str, str]]:
@@ -92,21 +71,6 @@ class ScoredSet:
     def sentence_chrf(self) -> list[float]:
         """The chrF of each sentence on raw text."""
         return sentence_chrf(self.hypotheses, self.text.references)
-
-    @cached_property
-    def scores_by_source(self) -> dict[str, dict[str, float]]:
-        """BLEU and chrF on raw text for each source of the corpus; empty if all sentences are of one."""
-        origins = dict.fromkeys(self.text.origins)
-        if len(origins) < 2:
-            return {}
-        scores: dict[str, dict[str, float]] = {}
-        for origin in origins:
-            rows = [row for row, origin_of_row in enumerate(self.text.origins) if origin_of_row == origin]
-            hypotheses = [self.hypotheses[row] for row in rows]
-            references = [self.text.references[row] for row in rows]
-            scores_of_origin = compute_scores(hypotheses, references, metrics=_SOURCE_METRICS)
-            scores[origin] = {score.metric: score.score for score in scores_of_origin}
-        return scores
 
 
 def distinct_names(sets: Sequence[ScoredSet]) -> list[str]:
@@ -155,21 +119,6 @@ def _lines(texts: Sequence[str]) -> str:
     return "".join(f"{text}\n" for text in texts)
 
 
-@with_config(STRICT)
-@dataclass(frozen=True, kw_only=True)
-class _Details:
-    """What the file CHECKPOINT.SEARCH.json of a test set says beside the translations."""
-
-    cut_off: tuple[int, ...] | None
-    origins: tuple[str, ...]  # for each sentence the source of the corpus; empty if there is one
-    mistakes: dict[str, Any]  # for readers: made anew from the text
-    scores_by_source: dict[str, dict[str, float]]  # likewise
-    noise: tuple[NoiseScore, ...]
-
-
-_DETAILS: Final = TypeAdapter(_Details)
-
-
 def save_set(folder: Path, scored: ScoredSet, own_names: Sequence[str] = ()) -> None:
     """Save a translated test set in an evaluation folder, and its scores in scores.json.
 
@@ -178,28 +127,12 @@ def save_set(folder: Path, scored: ScoredSet, own_names: Sequence[str] = ()) -> 
         scored: what to save; translations with the same label are replaced.
         own_names: the run's own test sets, whose scores come first, in this order.
     """
-    text = scored.text
-    set_folder = folder / text.name
-    if not (set_folder / SOURCE_FILE).is_file():
-        for name, content in _text_files(text).items():
-            write_text(set_folder / name, content)
-    translations, details_file = _label_files(set_folder, scored.checkpoint, scored.search)
-    details = _Details(
-        cut_off=scored.cut_off,
-        origins=text.origins if scored.scores_by_source else (),
-        mistakes=scored.mistake_counts,
-        scores_by_source=scored.scores_by_source,
-        noise=scored.noise,
-    )
-    write_text(translations, _lines(scored.hypotheses))
-    write_json(details_file, asdict(details))
-    add_scores(folder, scored.all_scores, own_names)
-
-
-def _label_files(set_folder: Path, checkpoint: str, search: str) -> tuple[Path, Path]:
-    """Return the files of the translations by a checkpoint and search, and of the details."""
-    name = f"{checkpoint}.{search}"
-    return set_folder / f"{name}.txt", set_folder / f"{name}.json"
+    set_folder = folder / scored.text.name
+    files = _text_files(scored.text)
+    files[f"{scored.checkpoint}.{scored.search}.txt"] = _lines(scored.hypotheses)
+    for name, content in files.items():
+        write_text(set_folder / name, content)
+    add_scores(folder, scored.scores, own_names)
 
 
 def saved_sets(folder: Path, system: str) -> list[ScoredSet]:
@@ -218,39 +151,35 @@ def saved_sets(folder: Path, system: str) -> list[ScoredSet]:
         scores_of_sets.setdefault((score.test_set, score.label), []).append(score)
     sets = []
     for scores in scores_of_sets.values():
-        set_folder = folder / scores[0].test_set
-        files = _label_files(set_folder, scores[0].checkpoint, scores[0].search)
-        if all(file.is_file() for file in files):
-            sets.append(_read_set(set_folder, system, scores))
+        translations = folder / scores[0].test_set / f"{scores[0].checkpoint}.{scores[0].search}.txt"
+        if translations.is_file():
+            sets.append(_read_set(translations, system, scores))
     return sets
 
 
-def _read_set(set_folder: Path, system: str, scores: Sequence[Score]) -> ScoredSet:
+def _read_set(translations: Path, system: str, scores: Sequence[Score]) -> ScoredSet:
     """Return the translations that have `scores`; raise RunError if a file is damaged."""
-    checkpoint, search = scores[0].checkpoint, scores[0].search
-    translations, details_file = _label_files(set_folder, checkpoint, search)
+    # 1. Read the files, which have one line for each scored sentence.
+    set_folder = translations.parent
+    sides: list[list[str]] = []
     try:
-        # 1. Read the files.
         sources = _read_lines(set_folder / SOURCE_FILE)
         hypotheses = _read_lines(translations)
-        sides: list[list[str]] = []
         while (file := set_folder / _reference_file(len(sides) + 1)).is_file():
             sides.append(_read_lines(file))
         references = [(first, *filter(None, extra)) for first, *extra in zip(*sides, strict=True)]
-        with storage_errors(details_file, "read"):
-            details = read_record(_DETAILS, details_file.read_bytes())
-
-        # 2. They must have one line for each scored sentence.
-        origins = details.origins or (set_folder.name,) * len(sources)
-        if {len(sources), len(hypotheses), len(references), len(origins)} != {scores[0].sentences}:
+        if {len(sources), len(hypotheses), len(references)} != {scores[0].sentences}:
             raise ValueError("the numbers of lines differ")
-    except ValueError as error:  # also of a text that is not UTF-8, and of an invalid record
+    except ValueError as error:  # also of a text that is not UTF-8
         raise RunError(f"{set_folder} is damaged ({error}); delete it and evaluate again") from error
+
+    # 2. Take the names from the scores.
+    checkpoint, search = scores[0].checkpoint, scores[0].search
     text = HeldOutSet(
         name=set_folder.name,
         sources=tuple(sources),
         references=tuple(references),
-        origins=origins,
+        origins=(set_folder.name,) * len(sources),
         left_out=scores[0].left_out,
     )
     return ScoredSet(
@@ -259,9 +188,7 @@ def _read_set(set_folder: Path, system: str, scores: Sequence[Score]) -> ScoredS
         checkpoint=checkpoint,
         search=search,
         hypotheses=tuple(hypotheses),
-        cut_off=details.cut_off,
         scores=tuple(scores),
-        noise=details.noise,
     )
 
 
