@@ -216,7 +216,7 @@ def test_a_single_new_pair_is_enough(folder: Path) -> None:
 # Three passes over 1.5 tokens a word, which are half of the 512 in a batch; but at least 900 updates.
 @pytest.mark.parametrize(("words", "updates"), [(1_000, 900), (1_000_000, round(3 * 1.5e6 / 256))])
 def test_a_fine_tuning_follows_the_size_of_the_new_text(words: int, updates: int, folder: Path) -> None:
-    size = CorpusSize(pairs=words // 10, words=words, distinct_words=100)
+    size = CorpusSize(pairs=words // 10, words=words)
     changes = fine_tuning_changes(RunFolder.open(folder / "en-fa"), [size], 0.5, "fine-tune")
     values = {choice.key: choice.value for choice in changes}
     assert values["training.max_steps"] == updates
