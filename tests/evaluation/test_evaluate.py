@@ -65,7 +65,7 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
 
 def test_all_scores_are_saved_with_bleu_of_the_own_test_set_first(evaluated: Evaluated) -> None:
     entries = json.loads((evaluated.run.evaluation_folder / "scores.json").read_text(encoding="utf-8"))
-    assert entries == [score.to_json() for score in evaluated.evaluation.scores]
+    assert [entry["score"] for entry in entries] == [score.score for score in evaluated.evaluation.scores]
     assert len(entries) == 2 * 3 * 6, "two sets, three spellings, six metrics without a model"
     first = {"test_set": "toy", "metric": "bleu", "normalization": "raw", "search": "greedy"}
     assert entries[0].items() >= {**first, "checkpoint": "step-000005"}.items()
@@ -86,7 +86,7 @@ def test_a_moved_run_is_evaluated_without_its_corpus_or_prepared_data(
     tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = train(tiny(extra_test_set(tmp_path))).run
-    scores = [score.to_json() for score in saved_scores(run)]
+    scores = saved_scores(run)
     shutil.rmtree(tmp_path / "prepared")
     for corpus in tmp_path.glob("*.tsv"):
         corpus.unlink()
@@ -94,7 +94,7 @@ def test_a_moved_run_is_evaluated_without_its_corpus_or_prepared_data(
     shutil.rmtree(moved.evaluation_folder)
     monkeypatch.chdir(tmp_path.parent)
     evaluation = evaluate_run(moved)
-    assert [score.to_json() for score in evaluation.scores] == scores
+    assert evaluation.scores == scores
 
 
 def test_repeated_evaluations_agree_and_other_settings_keep_their_scores(tiny: Any) -> None:

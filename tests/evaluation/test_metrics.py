@@ -1,4 +1,4 @@
-"""The order of scores, their entries in scores.json, the length ratio, and spBLEU."""
+"""The order of scores, the length ratio, and spBLEU."""
 
 import io
 from dataclasses import replace
@@ -38,15 +38,6 @@ def test_scores_are_sorted_by_text_variant_and_then_as_the_metrics_are_given() -
         ("ter", "normalizer-3, ZWNJ as space, on both sides"),
         ("bleu", "normalizer-3, ZWNJ as space, on both sides"),
     ]
-
-
-def test_the_entry_of_a_score_has_an_interval_where_the_score_has_one() -> None:
-    entry, with_interval = (
-        compute_scores(HYPOTHESES, REFERENCES, metrics=("bleu",), intervals=intervals)[0].to_json()
-        for intervals in (False, True)
-    )
-    assert Score(**entry).to_json() == entry
-    assert list(with_interval) == [*entry, "interval"]
 
 
 def test_the_interval_of_empty_translations_is_zero() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.translated_sets import evaluated_run, translated
 from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
-from translator.errors import InputError, RunError
+from translator.errors import InputError
 from translator.evaluation.results import ScoredSet
 from translator.evaluation.systems import languages_of, read_systems
 
@@ -56,18 +56,6 @@ def test_a_renamed_run_is_read_under_its_new_name(runs: tuple[str, str]) -> None
     renamed = second_run.rename(second_run.with_name("new"))
     ((_, second),) = read_systems([runs[0], str(renamed)])
     assert second.system == "new"
-
-
-@pytest.mark.parametrize("checkpoint", ["step-000005", "5"])
-def test_an_older_evaluation_is_chosen_by_its_checkpoint(runs: tuple[str, str], checkpoint: str) -> None:
-    ((first, again),) = read_systems([runs[0], runs[0]], checkpoint=checkpoint)
-    assert first.hypotheses == again.hypotheses == ("کهنه",) * 3
-
-
-def test_a_missing_checkpoint_is_refused_with_the_command_that_makes_it(runs: tuple[str, str]) -> None:
-    message = f"no translated test sets of step-000007; make them: .* --run {runs[0]} --checkpoint step-000007$"
-    with pytest.raises(RunError, match=message):
-        read_systems(runs, checkpoint="step-000007")
 
 
 class TextFiles(NamedTuple):

@@ -120,7 +120,6 @@ def compare(options: argparse.Namespace, stop: StopRequest) -> None:
         source=options.source,
         references=options.reference,
         test_sets=options.test_set,
-        checkpoint=options.checkpoint,
     )
     # Each test set is compared on its own: scores of different texts cannot be added.
     results: list[dict[str, Any]] = []

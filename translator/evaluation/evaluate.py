@@ -167,14 +167,13 @@ def evaluate_systems(
             scored = _scored(_translated(text, translator, search), scoring, variants)
             save_set(system.folder, scored, own_names)
             sets[key].append(scored)
-            if not scoring.robustness:
-                continue
-            noisy_sets = []
-            for noisy_text in noisy_texts(text):
-                noisy = _scored(_translated(noisy_text, translator, search), _NOISE_SCORING, RAW_TEXT)
-                save_set(system.folder, noisy, own_names)
-                noisy_sets.append(noisy)
-            noise.append(compare_noise(scored, noisy_sets))
+            if scoring.robustness:
+                noisy_sets = [
+                    _scored(_translated(noisy, translator, search), _NOISE_SCORING) for noisy in noisy_texts(text)
+                ]
+                for noisy_set in noisy_sets:
+                    save_set(system.folder, noisy_set, own_names)
+                noise.append(compare_noise(scored, noisy_sets))
 
     # 3. Score the translations of other programs.
     for foreign in foreign_sets:
@@ -197,14 +196,8 @@ def evaluate_systems(
         if config.search.glossary is not None:
             tables.append(glossary_table(systems_of_set, Glossary.read(Path(config.search.glossary))))
 
-    # 5. Write the report: these sets, then those that the folder of the first system has of earlier.
     if page is not None:
-        shown = {scored.text.name for scored in all_sets}
-        earlier_sets = saved_sets(systems[0].folder, all_sets[0].system)
-        newest_sets = {scored.text.name: scored for scored in reversed(earlier_sets) if scored.text.name not in shown}
-        runs = dict.fromkeys(chain.from_iterable(system.runs for system in systems))
-        sets_of_page = _by_test_set([*all_sets, *reversed(newest_sets.values())])
-        write_output(page, evaluation_page(sets_of_page, [*comparisons, *noise], list(runs)))
+        _write_page(page, systems, all_sets, [*comparisons, *noise])
     return Evaluation(
         sets=all_sets,
         samples=_samples(all_sets[0], config.run.seed),
@@ -308,7 +301,7 @@ def _translated(text: HeldOutSet, translator: Translator, search: str) -> Scored
     )
 
 
-def _scored(translated: ScoredSet, scoring: EvaluationConfig, variants: Mapping[str, Spelling]) -> ScoredSet:
+def _scored(translated: ScoredSet, scoring: EvaluationConfig, variants: Mapping[str, Spelling] = RAW_TEXT) -> ScoredSet:
     """Return a translated test set with the scores of its translations."""
     text = translated.text
     LOGGER.info("scoring %s", text.name)
@@ -317,13 +310,17 @@ def _scored(translated: ScoredSet, scoring: EvaluationConfig, variants: Mapping[
     )
     for metric in scoring.external_metrics:
         scores.append(external_score(metric, text.sources, translated.hypotheses, text.references))
-    origin = {
-        "test_set": text.name,
-        "search": translated.search,
-        "checkpoint": translated.checkpoint,
-        "left_out": text.left_out,
-    }
-    return replace(translated, scores=tuple(replace(score, **origin) for score in scores))
+    named_scores = [
+        replace(
+            score,
+            test_set=text.name,
+            search=translated.search,
+            checkpoint=translated.checkpoint,
+            left_out=text.left_out,
+        )
+        for score in scores
+    ]
+    return replace(translated, scores=tuple(named_scores))
 
 
 # --- summing up ---
@@ -342,3 +339,17 @@ def _samples(scored: ScoredSet, seed: int) -> list[TranslatedPair]:
     rows = list(zip(scored.text.sources, scored.text.references, scored.hypotheses, strict=True))
     chosen = random.Random(seed).sample(rows, min(_SAMPLES, len(rows)))
     return [TranslatedPair(source, references[0], hypothesis) for source, references, hypothesis in chosen]
+
+
+def _write_page(
+    page: Path, systems: Sequence[System], sets: Sequence[ScoredSet], comparisons: Sequence[SystemComparison]
+) -> None:
+    """Write the report: these sets, then those that the folder of the first system has of earlier."""
+    shown = {scored.text.name for scored in sets}
+    earlier_sets: dict[str, ScoredSet] = {}  # of each text, the newest translations
+    for scored in saved_sets(systems[0].folder, sets[0].system):
+        if scored.text.name not in shown:
+            earlier_sets.setdefault(scored.text.name, scored)
+    runs = dict.fromkeys(chain.from_iterable(system.runs for system in systems))
+    sets_of_page = _by_test_set([*sets, *earlier_sets.values()])
+    write_output(page, evaluation_page(sets_of_page, comparisons, list(runs)))

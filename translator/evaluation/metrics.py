@@ -1,7 +1,7 @@
 """Scores by sacreBLEU on raw, normalized and folded text, with signatures and bootstrap intervals."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -94,14 +94,6 @@ class Score:
         # One decimal less from 100 on keeps a table with three texts within 80 columns.
         bounds = [f"{bound:.1f}" if bound >= 100 else show_value(self.metric, bound) for bound in self.interval]
         return f"{value} ({'–'.join(bounds)})"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the entry of scores.json."""
-        entry = asdict(self) | {"left_out": list(self.left_out)}
-        interval = entry.pop("interval")
-        if interval is not None:
-            entry["interval"] = list(interval)
-        return entry
 
 
 def show_value(metric: str, value: float) -> str:

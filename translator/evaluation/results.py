@@ -13,7 +13,7 @@ import fcntl
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
@@ -48,11 +48,6 @@ class ScoredSet:
     )
     scores: tuple[Score, ...] = ()
 
-    @property
-    def label(self) -> str:
-        """What tells translations of one test set by one run apart, as `Score.label`."""
-        return f"{self.checkpoint} {self.search}".strip()
-
     @cached_property
     def mistakes(self) -> list[dict[str, str]]:
         """For each sentence, a note on each mistake that it could have; "" where it is without it."""
@@ -78,7 +73,11 @@ def distinct_names(sets: Sequence[ScoredSet]) -> list[str]:
     set_counts = Counter(scored.system for scored in sets)
     names: list[str] = []
     for scored in sets:
-        base = scored.system if set_counts[scored.system] == 1 else f"{scored.system} {scored.label}".strip()
+        base = (
+            scored.system
+            if set_counts[scored.system] == 1
+            else f"{scored.system} {scored.checkpoint} {scored.search}".strip()
+        )
         name = base
         number = 2
         while name in names:
@@ -91,47 +90,57 @@ def distinct_names(sets: Sequence[ScoredSet]) -> list[str]:
 # --- the folder of a test set ---
 
 
-def has_other_text(folder: Path, text: HeldOutSet) -> bool:
-    """Return whether an evaluation folder has another text of the name of `text`."""
-    set_folder = folder / text.name
-    with storage_errors(set_folder, "read"):
-        if not (set_folder / SOURCE_FILE).is_file():
-            return False
-        saved = {file.name: file.read_bytes() for file in set_folder.glob("reference*.txt")}
-        saved[SOURCE_FILE] = (set_folder / SOURCE_FILE).read_bytes()
-    return saved != {name: content.encode("utf-8") for name, content in _text_files(text).items()}
+def saved_text(set_folder: Path) -> HeldOutSet | None:
+    """Return the text in the folder of a test set; None if there is none. Raises RunError: it is damaged."""
+    if not (set_folder / SOURCE_FILE).is_file():
+        return None
+    sources = _read_lines(set_folder / SOURCE_FILE)
+    sides: list[list[str]] = []
+    while (file := set_folder / _reference_file(len(sides) + 1)).is_file():
+        sides.append(_read_lines(file))
+    if {len(side) for side in sides} != {len(sources)}:
+        raise _damaged(set_folder, "the numbers of lines differ")
+    return HeldOutSet(
+        name=set_folder.name,
+        sources=tuple(sources),
+        references=tuple((first, *filter(None, extra)) for first, *extra in zip(*sides, strict=True)),
+        origins=(set_folder.name,) * len(sources),
+    )
 
 
-def _text_files(text: HeldOutSet) -> dict[str, str]:
-    """Return the files of a test set by name; the source comes last, so that where it is, all references are."""
-    files = {}
-    for number, texts in enumerate(zip_longest(*text.references, fillvalue=""), start=1):
-        files[_reference_file(number)] = _lines(texts)
-    files[SOURCE_FILE] = _lines(text.sources)
-    return files
+def _read_lines(file: Path) -> list[str]:
+    with storage_errors(file, "read"):
+        content = file.read_bytes()
+    try:
+        return content.decode("utf-8").removesuffix("\n").split("\n")
+    except UnicodeDecodeError as error:
+        raise _damaged(file.parent, str(error)) from error
+
+
+def _damaged(set_folder: Path, reason: str) -> RunError:
+    return RunError(f"{set_folder} is damaged ({reason}); delete it and evaluate again")
 
 
 def _reference_file(number: int) -> str:
     return "reference.txt" if number == 1 else f"reference-{number}.txt"
 
 
-def _lines(texts: Sequence[str]) -> str:
-    return "".join(f"{text}\n" for text in texts)
-
-
 def save_set(folder: Path, scored: ScoredSet, own_names: Sequence[str] = ()) -> None:
     """Save a translated test set in an evaluation folder, and its scores in scores.json.
 
     Args:
-        folder: without another text of that name, see `has_other_text`.
+        folder: without another text of that name, see `saved_text`.
         scored: what to save; translations with the same label are replaced.
         own_names: the run's own test sets, whose scores come first, in this order.
     """
-    set_folder = folder / scored.text.name
-    files = _text_files(scored.text)
-    files[f"{scored.checkpoint}.{scored.search}.txt"] = _lines(scored.hypotheses)
-    for name, content in files.items():
-        write_text(set_folder / name, content)
+    # The source comes after the references, so that where it is, all references are.
+    files = {}
+    for number, side in enumerate(zip_longest(*scored.text.references, fillvalue=""), start=1):
+        files[_reference_file(number)] = side
+    files[SOURCE_FILE] = scored.text.sources
+    files[f"{scored.checkpoint}.{scored.search}.txt"] = scored.hypotheses
+    for name, lines in files.items():
+        write_text(folder / scored.text.name / name, "".join(f"{line}\n" for line in lines))
     add_scores(folder, scored.scores, own_names)
 
 
@@ -151,50 +160,25 @@ def saved_sets(folder: Path, system: str) -> list[ScoredSet]:
         scores_of_sets.setdefault((score.test_set, score.label), []).append(score)
     sets = []
     for scores in scores_of_sets.values():
-        translations = folder / scores[0].test_set / f"{scores[0].checkpoint}.{scores[0].search}.txt"
-        if translations.is_file():
-            sets.append(_read_set(translations, system, scores))
-    return sets
-
-
-def _read_set(translations: Path, system: str, scores: Sequence[Score]) -> ScoredSet:
-    """Return the translations that have `scores`; raise RunError if a file is damaged."""
-    # 1. Read the files, which have one line for each scored sentence.
-    set_folder = translations.parent
-    sides: list[list[str]] = []
-    try:
-        sources = _read_lines(set_folder / SOURCE_FILE)
+        checkpoint, search = scores[0].checkpoint, scores[0].search
+        set_folder = folder / scores[0].test_set
+        translations = set_folder / f"{checkpoint}.{search}.txt"
+        text = saved_text(set_folder)
+        if text is None or not translations.is_file():
+            continue
         hypotheses = _read_lines(translations)
-        while (file := set_folder / _reference_file(len(sides) + 1)).is_file():
-            sides.append(_read_lines(file))
-        references = [(first, *filter(None, extra)) for first, *extra in zip(*sides, strict=True)]
-        if {len(sources), len(hypotheses), len(references)} != {scores[0].sentences}:
-            raise ValueError("the numbers of lines differ")
-    except ValueError as error:  # also of a text that is not UTF-8
-        raise RunError(f"{set_folder} is damaged ({error}); delete it and evaluate again") from error
-
-    # 2. Take the names from the scores.
-    checkpoint, search = scores[0].checkpoint, scores[0].search
-    text = HeldOutSet(
-        name=set_folder.name,
-        sources=tuple(sources),
-        references=tuple(references),
-        origins=(set_folder.name,) * len(sources),
-        left_out=scores[0].left_out,
-    )
-    return ScoredSet(
-        text=text,
-        system=checkpoint if search == FOREIGN else system,
-        checkpoint=checkpoint,
-        search=search,
-        hypotheses=tuple(hypotheses),
-        scores=tuple(scores),
-    )
-
-
-def _read_lines(file: Path) -> list[str]:
-    with storage_errors(file, "read"):
-        return file.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
+        if {len(text.sources), len(hypotheses)} != {scores[0].sentences}:
+            raise _damaged(set_folder, "the numbers of lines differ")
+        scored = ScoredSet(
+            text=replace(text, left_out=scores[0].left_out),
+            system=checkpoint if search == FOREIGN else system,
+            checkpoint=checkpoint,
+            search=search,
+            hypotheses=tuple(hypotheses),
+            scores=tuple(scores),
+        )
+        sets.append(scored)
+    return sets
 
 
 # --- scores.json ---
@@ -236,7 +220,7 @@ def add_scores(folder: Path, scores: Sequence[Score], own_names: Sequence[str] =
                 merged.append(score)
         ranks = {name: rank for rank, name in enumerate(own_names)}
         merged.sort(key=lambda score: ranks.get(score.test_set, len(ranks)))  # stable
-        write_json(folder / "scores.json", [score.to_json() for score in merged])
+        write_json(folder / "scores.json", [asdict(score) for score in merged])
 
 
 @contextlib.contextmanager

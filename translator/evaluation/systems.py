@@ -1,20 +1,18 @@
 """Systems to compare: evaluated runs, and text files of translations."""
 
-import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from translator.checkpoint.state import find_checkpoint
 from translator.config import NormalizationConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
 from translator.corpus.held_out import HeldOutSet, held_out_set
 from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.reading.lines import read_lines
 from translator.corpus.reading.packing import read_blocks
-from translator.errors import CheckpointError, InputError, RunError
-from translator.evaluation.results import FOREIGN, SOURCE_FILE, ScoredSet, saved_sets
+from translator.errors import InputError, RunError
+from translator.evaluation.results import FOREIGN, ScoredSet, saved_sets, saved_text
 from translator.run.arabic_shaping import is_persian
 from translator.run.folder import RunFolder
 
@@ -25,7 +23,6 @@ def read_systems(
     source: str | None = None,
     references: Sequence[str] = (),
     test_sets: Sequence[str] = (),
-    checkpoint: str | None = None,
 ) -> list[list[ScoredSet]]:
     """Return, for each test set that all systems translated, the results of the systems.
 
@@ -34,7 +31,6 @@ def read_systems(
         source: source text of the text files; by default that of the runs, or `source.txt` beside the first file.
         references: reference texts of the text files.
         test_sets: names of the test sets to compare on; by default all.
-        checkpoint: which evaluation of the run folders, see `newest_sets`.
 
     Raises:
         InputError: a place is missing, text files lack source or references, or the systems share no test set.
@@ -48,21 +44,24 @@ def read_systems(
     text_places = []
     for place in dict.fromkeys(places):
         if Path(place).is_dir():
-            sets_of_runs[place] = newest_sets(place, checkpoint)
+            sets_of_runs[place] = newest_sets(place)
         elif Path(place).exists():
             text_places.append(place)
         else:
             raise InputError(f"{place} does not exist; give run folders or text files")
 
     # 2. Choose the texts. Text files translate one: that of --source, of the runs, or of the folder that they lie in.
-    if source is None and not sets_of_runs:
-        source, references = _text_beside(Path(text_places[0]))
     if source is not None:
-        file = Path(source)
-        name = file.parent.name if file.name == SOURCE_FILE else file.stem
-        texts = [_text_of_files(test_sets[0] if test_sets else name, file, references)]
-    else:
+        texts = [_text_of_files(test_sets[0] if test_sets else Path(source).stem, Path(source), references)]
+    elif sets_of_runs:
         texts = _shared_texts(sets_of_runs, test_sets)
+    else:
+        text_beside = saved_text(Path(text_places[0]).parent)
+        if text_beside is None:
+            raise InputError(
+                f"{text_places[0]} is a text file: also give --source FILE and --reference FILE [FILE ...]"
+            )
+        texts = [text_beside]
     if text_places and len(texts) > 1:
         raise InputError(
             f"{text_places[0]} is a text file, but the other systems have several test sets "
@@ -92,32 +91,15 @@ def languages_of(references: Iterable[str]) -> Languages:
 # --- evaluated runs ---
 
 
-def newest_sets(folder: Path | str, checkpoint: str | None = None) -> dict[str, ScoredSet]:
-    """Return the latest translations of a run by test set.
-
-    Args:
-        folder: the run.
-        checkpoint: `best`, `last`, `averaged`, a name or a step number; None: any.
-
-    Raises RunError: the folder holds no run, or no such translations.
-    """
+def newest_sets(folder: Path | str) -> dict[str, ScoredSet]:
+    """Return the latest translations of a run by test set; raise RunError if there is no run, or no translations."""
     run = RunFolder.open(folder)
-    names: set[str] = set()  # that the checkpoint may have in saved scores
-    if checkpoint is not None:
-        names = {checkpoint, f"step-{checkpoint:0>6}"}
-        with contextlib.suppress(CheckpointError):  # the scored checkpoint may be deleted
-            names.add(find_checkpoint(run.checkpoints_folder, checkpoint).name)
     sets: dict[str, ScoredSet] = {}
     for scored in saved_sets(run.evaluation_folder, run.path.resolve().name):
-        if scored.search != FOREIGN and (checkpoint is None or scored.checkpoint in names):
+        if scored.search != FOREIGN:
             sets.setdefault(scored.text.name, scored)
     if not sets:
-        of_checkpoint = f" of {checkpoint}" if checkpoint else ""
-        option = f" --checkpoint {checkpoint}" if checkpoint else ""
-        raise RunError(
-            f"{run.path} has no translated test sets{of_checkpoint}; make them: "
-            f"translator evaluate --run {run.path}{option}"
-        )
+        raise RunError(f"{run.path} has no translated test sets; make them: translator evaluate --run {run.path}")
     return sets
 
 
@@ -137,15 +119,6 @@ def _shared_texts(sets_of_runs: Mapping[str, Mapping[str, ScoredSet]], test_sets
 
 
 # --- text files ---
-
-
-def _text_beside(file: Path) -> tuple[str, list[str]]:
-    """Return source and references of translations in the folder of a test set of an evaluation."""
-    source = file.with_name(SOURCE_FILE)
-    references = sorted(file.parent.glob("reference*.txt"))
-    if not source.is_file() or not references:
-        raise InputError(f"{file} is a text file: also give --source FILE and --reference FILE [FILE ...]")
-    return str(source), list(map(str, references))
 
 
 def _text_of_files(name: str, source: Path, references: Sequence[str]) -> HeldOutSet:

@@ -3,14 +3,14 @@
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from translator.config import Config, SourceConfig, load_config
 from translator.config.loading import config_of
 from translator.config.paths import absolute_path
-from translator.corpus.prepare import prepare_corpus
+from translator.corpus.derived import corpus_of_run
 from translator.corpus.reading.pairs import read_pairs
 from translator.recipes.recipe_text import Choice, put_settings, recipe_text, recipe_values
 from translator.run.files import write_text
@@ -211,8 +211,7 @@ def find_recipe(
 
 def _suitable_vocabulary(config: Config, choices: Sequence[Choice]) -> list[Choice]:
     """Prepare the subword models; return other choices if the text does not allow the chosen vocabulary size."""
-    corpus = prepare_corpus(config.corpus, config.evaluation.test_sources)
-    corpus = replace(corpus, languages=config.corpus.languages)
+    corpus = corpus_of_run(config)
     workers = processes_for(config.corpus.workers, corpus.training_bytes())
     try:
         prepare_subword(config.subword, corpus, Path(config.corpus.prepared_directory), workers)
