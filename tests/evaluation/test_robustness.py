@@ -1,27 +1,15 @@
-"""The chrF lost when the source is typed differently: computed as by sacreBLEU, saved, shown in every output."""
+"""A test set typed in other ways: what each noise changes, and how its loss is measured and shown."""
 
-import contextlib
-import io
-import json
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 import pytest
-import sacrebleu
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from tests.support.echo_model import echo
-from tests.support.tiny_runs import tiny_config
 from tests.support.translated_sets import translated
 from tests.support.untrained import untrained_run
-from translator.cli import main
-from translator.evaluation import Evaluation, evaluate_run
-from translator.evaluation.robustness import WAYS, measure_robustness, with_noise
-from translator.run.folder import RunFolder
-
-FLAGS = ("evaluation.metrics=[bleu, chrf]",)
-
+from translator.evaluation import System, evaluate_systems
+from translator.evaluation.results import saved_sets
+from translator.evaluation.robustness import WAYS, compare_noise, with_noise
 
 TYPED_TEXT = "He said: \"I don't know  NATO's plans for 2024.\""
 
@@ -54,102 +42,27 @@ def test_quotes_are_curled_and_spaces_added() -> None:
     assert text.count(" ") > TYPED_TEXT.count(" ")
 
 
-# --- the flag ---
+def test_a_harmful_noise_has_a_significant_loss() -> None:
+    plain = translated(["در باز است."] * 8)
+    noisy = [translated(["در باز است." if way == "typos" else "x"] * 8, plain.text.references) for way in WAYS]
+    bootstrap = compare_noise(plain, noisy).tests[0]
+    losses = {result.system: (result.difference, result.p_value) for result in bootstrap.systems[1:]}
+    assert list(losses) == list(WAYS)
+    assert losses.pop("typos") == (0, 1)
+    for difference, p_value in losses.values():
+        assert difference == -100
+        assert p_value is not None
+        assert p_value < 0.05
 
 
-@dataclass(frozen=True)
-class Measured:
-    """A run that was evaluated, and then again with `--robustness`."""
-
-    run: RunFolder
-    plain: Evaluation
-    printed: str
-
-    @property
-    def losses(self) -> dict[str, Any]:
-        """What is saved, by way of typing."""
-        path = self.run.evaluation_folder / "toy" / "step-000005.greedy.json"
-        return {entry["way"]: entry for entry in json.loads(path.read_text(encoding="utf-8"))["noise"]}
-
-
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
-    run = untrained_run(tiny_config(tmp_path_factory.mktemp("robustness"), *FLAGS))
-    run.tensorboard_folder.mkdir()
-    plain = evaluate_run(run)
-    assert not plain.sets[0].noise, "nobody asked for it"
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        assert main(["evaluate", "--run", str(run.path), "--robustness"]) == 0
-    return Measured(run=run, plain=plain, printed=printed.getvalue())
-
-
-def test_every_way_of_typing_is_saved(measured: Measured) -> None:
-    assert list(measured.losses) == list(WAYS)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_the_loss_is_the_difference_of_two_chrf_scores(measured: Measured, way: str) -> None:
-    saved = measured.losses[way]
-    reference_sides = [list(side) for side in zip(*measured.plain.sets[0].text.references, strict=True)]
-    expected_chrf = sacrebleu.corpus_chrf(saved["hypotheses"], reference_sides).score
-    typed_chrf = saved["score"]["score"]
-    assert typed_chrf == pytest.approx(expected_chrf)
-    plain_chrf = next(score.score for score in measured.plain.scores if score.metric == "chrf")
-    assert saved["loss"] == pytest.approx(plain_chrf - typed_chrf)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_every_way_of_typing_is_shown_on_the_console_and_on_the_page(measured: Measured, way: str) -> None:
-    words = way.replace("-", " ")
-    assert f" {words} " in measured.printed
-    assert words in (measured.run.evaluation_folder / "report.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("way", ["capitals", "title-case", "lower-case", "no-final-punctuation"])
-def test_a_way_of_typing_that_the_model_does_not_see_loses_nothing(measured: Measured, way: str) -> None:
-    """The model folds case, and no sentence ends with a full stop."""
-    saved = measured.losses[way]
-    assert saved["changed"] == 0
-    assert saved["loss"] == 0.0
-    assert saved["p_value"] == 1
-
-
-def test_sentences_that_a_way_of_typing_changes_are_counted(measured: Measured) -> None:
-    assert measured.losses["typos"]["changed"] > 0
-
-
-def test_scores_of_the_ways_follow_bleu_of_the_plain_text(measured: Measured) -> None:
-    scores = json.loads((measured.run.evaluation_folder / "scores.json").read_text(encoding="utf-8"))
-    assert scores[0]["test_set"] == "toy"
-    assert scores[0]["metric"] == "bleu"
-    assert {score["test_set"] for score in scores} == {"toy", *(f"toy.{way}" for way in WAYS)}
-
-
-def test_tensorboard_shows_the_scores_of_the_ways(measured: Measured) -> None:
-    events = EventAccumulator(str(measured.run.tensorboard_folder))
-    events.Reload()
-    assert "test_by_set/toy.typos/chrf" in events.Tags()["scalars"]
-
-
-def test_a_harmful_way_of_typing_has_a_significant_loss() -> None:
-    # Plain text is translated perfectly, typed text as `x`.
-    translator, _ = echo()
-    sources = [f"The door {number} is open." for number in range(8)]
-    plain = translated(["در باز است."] * 8, ["در باز است."] * 8, sources)
-    losses = measure_robustness(plain, translator, lambda texts, numbers: ["x"] * len(texts))
-
-    harmful = [loss for loss in losses if loss.changed == 8]
-    assert {loss.way for loss in harmful} >= {"capitals", "lower-case", "no-final-punctuation"}
-    for loss in harmful:
-        assert loss.score.score == 0.0
-        assert loss.loss == 100.0
-        assert loss.p_value < 0.05
-
-
-def test_a_text_that_is_divided_in_another_way_counts_as_changed() -> None:
-    """A long text is cut after a full stop only before a capital letter."""
-    translator, _ = echo(max_length=4)
-    plain = translated(["a"], ["a"], ["One two. Three four."])
-    losses = measure_robustness(plain, translator, lambda texts, numbers: texts)
-    assert {loss.way: loss.changed for loss in losses}["lower-case"] == 1
+def test_noisy_texts_become_test_sets_of_their_own_and_a_table_beside_the_plain_one(tiny: Any) -> None:
+    run = untrained_run(tiny("evaluation.metrics=[bleu]"))
+    evaluation = evaluate_systems([System((run,))], overrides=["evaluation.robustness=true"])
+    assert [scored.text.name for scored in evaluation.sets] == ["toy"]
+    saved = [scored.text.name for scored in saved_sets(run.evaluation_folder, "run")]
+    assert sorted(saved) == sorted(["toy", *(f"toy.{way}" for way in WAYS)])
+    assert saved[0] == "toy", "scores of the run's own text come first"
+    (table,) = [table for table in evaluation.tables if "differences and p-values against" in table.title]
+    assert [row[:2] for row in table.rows] == [["chrf", name] for name in ("run", *WAYS)]
+    assert evaluation.report is not None
+    assert table.title in evaluation.report.read_text(encoding="utf-8")

@@ -46,11 +46,14 @@ def test_a_text_of_the_run_has_its_name_before_it_is_evaluated(tmp_path: Path) -
         refuse_other_text(named("toy", "Other."), own, tmp_path)
 
 
-def test_a_text_with_results_keeps_its_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "other", [held_out(("First.", "در")), held_out(("First.", PERSIAN, "در")), named("news", "Other.")]
+)
+def test_a_text_with_results_keeps_its_name(other: HeldOutSet, tmp_path: Path) -> None:
     save_set(tmp_path, translated(["در"], [PERSIAN], ["First."], test_set="news"))
     refuse_other_text(named("news", "First."), {}, tmp_path)
     with pytest.raises(InputError, match=r"has another text called `news`; .*--test-set NAME=PATH"):
-        refuse_other_text(named("news", "Other."), {}, tmp_path)
+        refuse_other_text(other, {}, tmp_path)
 
 
 # --- the training text ---

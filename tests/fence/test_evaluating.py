@@ -222,10 +222,8 @@ def test_the_validation_text_can_be_evaluated_instead(small_copy: Path) -> None:
 
 
 def test_an_evaluation_leaves_these_files(evaluated: Evaluated) -> None:
-    translated = f"small/{evaluated.checkpoint}.beam-4"
     names = {"scores.json", "report.html", "small/source.txt", "small/reference.txt"}
-    names |= {f"{translated}.txt", f"{translated}.json"}
-    assert set(evaluated.own_files) == names
+    assert set(evaluated.own_files) == {*names, f"small/{evaluated.checkpoint}.beam-4.txt"}
 
 
 def test_the_page_has_every_sentence_also_of_earlier_sets_and_needs_no_network(evaluated: Evaluated) -> None:
@@ -283,18 +281,21 @@ def test_noisy_input_is_scored_beside_the_text_as_it_is(small_copy: Path, tmp_pa
     options = ("--robustness", "--search", "greedy", "--test-set", test_set)
     result = translator("evaluate", "--run", small_copy, *options)
     assert result.code == 0, result.err
-    (file,) = (small_copy / "evaluation" / "mine").glob("*.greedy.json")
-    noises = {noise["way"]: noise for noise in json.loads(file.read_text(encoding="utf-8"))["noise"]}
-    assert set(noises) == NOISES
-    assert noises["capitals"]["sources"][0] == "THE BOOK IS NEW."
-    assert noises["capitals"]["loss"] == 0, "the model reads no capitals"
-    bare = noises["no-final-punctuation"]
-    assert bare["sources"][1] == "Is the car big"
-    assert bare["changed"] == 4
-    expected = CHRF().corpus_score(bare["hypotheses"], [[BOOK[1], CAR[1], TREE[1], BOOKS[1]]]).score
-    assert bare["score"]["score"] == pytest.approx(expected)
-    assert bare["score"]["test_set"] == "mine.no-final-punctuation"
-    assert "no final punctuation" in result.out
+    folder = small_copy / "evaluation"
+    assert {path.name.removeprefix("mine.") for path in folder.glob("mine.*")} == NOISES
+    assert (folder / "mine.capitals" / "source.txt").read_text(encoding="utf-8").startswith("THE BOOK IS NEW.\n")
+    assert re.search(r"^capitals against \S+ by sentence .* 0 better, 0 worse, 4 alike$", result.out, re.MULTILINE), (
+        "the model reads no capitals"
+    )
+    bare = folder / "mine.no-final-punctuation"
+    assert (bare / "source.txt").read_text(encoding="utf-8").splitlines()[1] == "Is the car big"
+    (file,) = bare.glob("*.greedy.txt")
+    translations = file.read_text(encoding="utf-8").splitlines()
+    expected = CHRF().corpus_score(translations, [[BOOK[1], CAR[1], TREE[1], BOOKS[1]]]).score
+    scores = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
+    (score,) = [entry for entry in scores if (entry["test_set"], entry["metric"]) == (bare.name, "chrf")]
+    assert score["score"] == pytest.approx(expected)
+    assert re.search(rf"^chrf +no-final-punctuation +{expected:.2f} ", result.out, re.MULTILINE)
 
 
 # --- mistakes ---

@@ -62,16 +62,13 @@ def restarted_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Curves:
     return read_curves(tmp_path)
 
 
-def test_curves_join_restarts_and_leave_out_lost_steps(restarted_run: Curves) -> None:
-    steps, values = restarted_run["loss/train"]
-    assert steps.tolist() == [10, 20, 30, 40]
-    assert values.tolist() == [5, 4, 3, 2]
-
-
-def test_the_last_of_two_scores_of_a_step_counts(restarted_run: Curves) -> None:
-    steps, values = restarted_run["quality/test_chrf"]
-    assert steps.tolist() == [20]
-    assert values.tolist() == [25]
+@pytest.mark.parametrize(
+    ("tag", "points"),
+    [("loss/train", [(10, 5), (20, 4), (30, 3), (40, 2)]), ("quality/test_chrf", [(20, 25)])],
+    ids=["lost steps are left out", "the last of two scores counts"],
+)
+def test_the_files_of_a_run_are_joined(tag: str, points: list[tuple[int, float]], restarted_run: Curves) -> None:
+    assert list(zip(*(numbers.tolist() for numbers in restarted_run[tag]), strict=True)) == points
 
 
 @pytest.mark.parametrize(
@@ -87,18 +84,6 @@ def test_points_are_placed_by_the_curve_of_the_horizontal_axis(
     restarted_run: Curves, tag: str, over: Over, positions: list[float]
 ) -> None:
     assert horizontal_positions(restarted_run, tag, over).tolist() == positions
-
-
-def test_curves_of_a_trained_run_are_available_over_tokens_and_minutes(trained_folder: Path) -> None:
-    curves = read_curves(trained_folder / "run")
-    for over in ("tokens", "minutes"):
-        positions = horizontal_positions(curves, "quality/chrf", over).tolist()
-        assert 0 < positions[0] < positions[1]
-
-
-def test_a_missing_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="no run at"):
-        read_curves(tmp_path / "nothing")
 
 
 @pytest.mark.parametrize("content", [None, b"this is no event file, whatever its name says"])
@@ -159,13 +144,8 @@ def test_a_panel_has_training_points_their_means_and_unsmoothed_validation(figur
     assert np.asarray(chrf.lines[0].get_xydata()).tolist() == [[20, 30]]
 
 
-def test_each_run_has_one_colour(figure: Figure) -> None:
-    colours = [line.get_color() for line in figure.axes[0].lines]
-    assert len(set(colours[:3])) == 1
-    assert len(set(colours[3:])) == 1
-    assert colours[0] != colours[3]
-
-
-def test_the_legend_names_the_runs(figure: Figure) -> None:
+def test_each_run_has_a_colour_and_the_legend_names_it(figure: Figure) -> None:
+    first, *_, last = [line.get_color() for line in figure.axes[0].lines]
+    assert first != last
     labels = [text.get_text().strip("\u202d\u202c") for text in figure.legends[0].get_texts()]
     assert labels == ["a", "b", "training"]

@@ -20,7 +20,6 @@ def translated(
     system: str = "system",
     checkpoint: str = "step-000001",
     search: str = "beam-5",
-    origins: Sequence[str] = (),
     left_out: tuple[int, ...] = (),
     cut_off: tuple[int, ...] | None = (),
 ) -> ScoredSet:
@@ -33,7 +32,7 @@ def translated(
         name=test_set,
         sources=tuple(sources),
         references=tuple((texts,) if isinstance(texts, str) else texts for texts in references),
-        origins=tuple(origins) or (test_set,) * len(sources),
+        origins=(test_set,) * len(sources),
         left_out=left_out,
     )
     return ScoredSet(
@@ -50,7 +49,6 @@ def scored(
     system: str = "system",
     checkpoint: str = "step-000001",
     search: str = "beam-5",
-    origins: Sequence[str] = (),
 ) -> ScoredSet:
     """Return a test set with BLEU and chrF."""
     without_scores = translated(
@@ -61,7 +59,6 @@ def scored(
         system=system,
         checkpoint=checkpoint,
         search=search,
-        origins=origins,
     )
     return with_scores(without_scores)
 

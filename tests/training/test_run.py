@@ -1,6 +1,6 @@
 """A run folder: what is in it, who may write it, and when it is finished."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -34,7 +34,7 @@ def test_a_finished_run_is_recognised_and_resumes_when_asked_for_more(tiny: Any,
     assert {score.checkpoint for score in longer.scores} == {best}
 
     # A missing evaluation is made up, whatever other texts were scored.
-    renamed_scores = [replace(score, test_set="other").to_json() for score in longer.scores]
+    renamed_scores = [asdict(replace(score, test_set="other")) for score in longer.scores]
     write_json(longer.run.evaluation_folder / "scores.json", renamed_scores)
     rescored = run(tiny("training.max_steps=18"))
     assert rescored.was_finished

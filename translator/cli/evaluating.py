@@ -30,8 +30,9 @@ def evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
         overrides.append("evaluation.robustness=true")
     runs = [RunFolder(folder) for folder in chosen_runs(list(dict.fromkeys(options.runs)))]
     _refuse_contradictions(options, runs)
+    systems = _systems(runs, options)
     evaluation = evaluate_systems(
-        _systems(runs, options),
+        systems,
         test_sets=options.test_sets,
         split=options.split or "test",
         hypotheses=_hypotheses(options.hypotheses),
@@ -51,8 +52,9 @@ def evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
         return
     for comparison in evaluation.comparisons:
         say(*format_differences(comparison))
-    say(*(f"not computed: {line}" for line in evaluation.missing))
-    say(*format_samples(evaluation.samples), "", *(f"Written to {folder}" for folder in evaluation.folders))
+    say(*format_samples(evaluation.samples), "")
+    if evaluation.sets:
+        say(*(f"Written to {folder}" for folder in dict.fromkeys(system.folder for system in systems)))
     if evaluation.report is not None:
         say(f"For a browser: {evaluation.report}")
 
@@ -104,7 +106,7 @@ def _show_in_tensorboard(evaluation: Evaluation, runs: Sequence[RunFolder], opti
         scores: list[Score] = []
         for scored_set in evaluation.sets:
             if scored_set.system == name:
-                scores += scored_set.all_scores
+                scores += scored_set.scores
         show_test_scores(run.tensorboard_folder, scores, has_own_set=is_own_text and run == runs[0])
 
 
@@ -118,7 +120,6 @@ def compare(options: argparse.Namespace, stop: StopRequest) -> None:
         source=options.source,
         references=options.reference,
         test_sets=options.test_set,
-        checkpoint=options.checkpoint,
     )
     # Each test set is compared on its own: scores of different texts cannot be added.
     results: list[dict[str, Any]] = []
@@ -130,7 +131,6 @@ def compare(options: argparse.Namespace, stop: StopRequest) -> None:
             sets,
             metrics=options.metrics,
             variants={labels[name]: variants[labels[name]] for name in options.text},
-            description=f"comparing on {sets[0].text.name}",
         )
         if results:
             say("")

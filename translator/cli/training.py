@@ -148,9 +148,9 @@ def _recipe_for_corpora(options: argparse.Namespace) -> tuple[str, list[str]]:
     overrides_by_key = dict(override.partition("=")[::2] for override in options.overrides)
     is_gpu = choose_device(overrides_by_key.get("run.device", "auto")).type != "cpu"
     direction = overrides_by_key.get("corpus.direction", "en-fa")
-    file, lines = find_recipe(Path("runs"), sources, gpu=is_gpu, direction=direction, overrides=options.overrides)
+    file, line = find_recipe(Path("runs"), sources, gpu=is_gpu, direction=direction, overrides=options.overrides)
     if not launched():  # under the user's own `torchrun`, each rank comes here
-        say(*lines)
+        say(line, "")
     return str(file), options.overrides
 
 

@@ -163,7 +163,6 @@ _EVALUATION: Final = (
                 default=[],
             ),
             option("--test-set NAME", "only these test sets (default: all)", action="extend", nargs="+", default=[]),
-            option("--checkpoint NAME", "checkpoint of the runs (default: the one evaluated last)"),
             option(
                 "--metrics",
                 "default: all but bleu_intl",

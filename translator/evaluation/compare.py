@@ -53,24 +53,33 @@ class SystemComparison:
         gains = self.gains(system)
         return {"wins": int((gains > 0).sum()), "losses": int((gains < 0).sum()), "ties": int((gains == 0).sum())}
 
-    def largest_differences(self, system: str) -> dict[str, list[int]]:
-        """Return the rows of the sentences for which a system is `better` and `worse` by most, the largest first."""
-        gains = self.gains(system)
-        rows = {}
-        for direction, sign in (("better", 1), ("worse", -1)):
-            ordered = np.argsort(-sign * gains, kind="stable").tolist()  # equal ones in the order of the test set
-            rows[direction] = [row for row in ordered[:_EXAMPLES] if sign * gains[row] > 0]
-        return rows
+    def largest_differences(self, system: str) -> dict[str, list[dict[str, Any]]]:
+        """Return the sentences for which a system is `better` and `worse` by most, the largest difference first."""
+        baseline, compared = self.baseline, self.sets[system]
+        differences = {}
+        for direction, gains in (("better", self.gains(system)), ("worse", -self.gains(system))):
+            rows = np.argsort(-gains, kind="stable").tolist()  # equal ones in the order of the test set
+            differences[direction] = [
+                {
+                    "sentence": row + 1,
+                    "source": baseline.text.sources[row],
+                    "references": baseline.text.references[row],
+                    "baseline": baseline.hypotheses[row],
+                    "system": compared.hypotheses[row],
+                    "baseline_chrf": baseline.sentence_chrf[row],
+                    "system_chrf": compared.sentence_chrf[row],
+                }
+                for row in rows[:_EXAMPLES]
+                if gains[row] > 0
+            ]
+        return differences
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as values that JSON can hold."""
         text = self.baseline.text
-        by_sentence = []
+        by_sentence: list[dict[str, Any]] = []
         for system in self.compared:
-            entry: dict[str, Any] = {"system": system, **self.count_sentences(system)}
-            for direction, rows in self.largest_differences(system).items():
-                entry[direction] = [self._difference(system, row) for row in rows]
-            by_sentence.append(entry)
+            by_sentence.append({"system": system, **self.count_sentences(system), **self.largest_differences(system)})
         return {
             "test_set": self.test_set,
             "sentences": len(text.sources),
@@ -81,26 +90,12 @@ class SystemComparison:
             "mistakes": {name: scored.mistake_counts for name, scored in self.sets.items()},
         }
 
-    def _difference(self, system: str, row: int) -> dict[str, Any]:
-        """Return a sentence as both systems translated it, as values that JSON can hold."""
-        baseline, compared = self.baseline, self.sets[system]
-        return {
-            "sentence": row + 1,
-            "source": baseline.text.sources[row],
-            "references": baseline.text.references[row],
-            "baseline": baseline.hypotheses[row],
-            "system": compared.hypotheses[row],
-            "baseline_chrf": baseline.sentence_chrf[row],
-            "system_chrf": compared.sentence_chrf[row],
-        }
-
 
 def compare_systems(
     sets: Sequence[ScoredSet],
     *,
     metrics: Sequence[MetricName] = METRICS,
     variants: Mapping[str, Spelling] = RAW_TEXT,
-    description: str | None = None,
 ) -> SystemComparison:
     """Return how each system differs from the first.
 
@@ -108,27 +103,24 @@ def compare_systems(
         sets: one test set, translated by two or more systems; the first is the baseline.
         metrics: those that the significance tests compare.
         variants: by label, the normalizations applied to both sides before the comparison.
-        description: text of the progress bar; None: no bar.
 
     Raises InputError: there are fewer than two systems, or their sentences or references differ.
     """
     if len(sets) < 2:
         raise InputError("a comparison needs at least two systems; give another run or file of translations")
     systems = dict(zip(distinct_names(sets), sets, strict=True))
-    check_same_test_set(systems)
-    systems = {name: replace(scored, text=sets[0].text) for name, scored in systems.items()}  # one name for each source
+    _check_same_test_set(systems)
+    text = sets[0].text
+    systems = {name: replace(scored, text=text) for name, scored in systems.items()}  # one name for each source
 
     # Test each metric on each variant of the text, by each method.
     hypotheses = {name: scored.hypotheses for name, scored in systems.items()}
-    references = sets[0].text.references
     plan = list(product(variants, metrics, METHODS))
     tests = []
-    for normalization, metric, method in progress_bar(
-        plan, description=description or "", unit="tests", silent=description is None
-    ):
+    for normalization, metric, method in progress_bar(plan, description=f"comparing on {text.name}", unit="tests"):
         test = paired_test(
             hypotheses,
-            references,
+            text.references,
             metric=metric,
             normalization=normalization,
             spell=variants[normalization],
@@ -138,7 +130,7 @@ def compare_systems(
     return SystemComparison(sets=systems, tests=tuple(tests))
 
 
-def check_same_test_set(systems: Mapping[str, ScoredSet]) -> None:
+def _check_same_test_set(systems: Mapping[str, ScoredSet]) -> None:
     """Raise InputError with the first difference, if the sentences or references of two systems differ."""
     (baseline_name, baseline), *compared_systems = systems.items()
     for name, scored in compared_systems:
@@ -156,9 +148,9 @@ def _first_difference(baseline: ScoredSet, scored: ScoredSet) -> str | None:
     first, second = baseline.text, scored.text
     if len(first.sources) != len(second.sources):
         return f"they have {len(first.sources):,} and {len(second.sources):,} sentences"
-    for number in range(len(first.sources)):
-        if first.sources[number] != second.sources[number]:
-            return f"sentence {number + 1:,} has different sources"
-        if first.references[number] != second.references[number]:
-            return f"sentence {number + 1:,} has different references"
+    for side in ("sources", "references"):
+        pairs = zip(getattr(first, side), getattr(second, side), strict=True)
+        for number, (text, other) in enumerate(pairs, start=1):
+            if text != other:
+                return f"sentence {number:,} has different {side}"
     return None

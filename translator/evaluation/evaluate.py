@@ -1,47 +1,48 @@
 """Evaluation of runs: translate the test sets, score the translations, and save the results."""
 
-import hashlib
 import os
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, zip_longest
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from tqdm import tqdm
 
-from translator.config import Config, ExternalMetric, MetricName, SearchConfig
+from translator.config import Config, SearchConfig
+from translator.config.sections import EvaluationConfig
 from translator.corpus.held_out import HeldOutSet, HeldOutSplit
 from translator.corpus.normalizer.normalizer_file import rules_of_run
-from translator.corpus.normalizer.rules import NormalizerRules
 from translator.errors import InputError
 from translator.evaluation.compare import METRICS, SystemComparison, compare_systems
 from translator.evaluation.evaluation_page import evaluation_page
 from translator.evaluation.external_metrics import external_score
 from translator.evaluation.metrics import Score, compute_scores, spbleu_lacks
 from translator.evaluation.results import ScoredSet, distinct_names, read_scores, save_set, saved_sets
-from translator.evaluation.robustness import measure_robustness
+from translator.evaluation.robustness import compare_noise, noisy_texts
 from translator.evaluation.search_labels import search_label
 from translator.evaluation.systems import set_of_file
 from translator.evaluation.tables import Table, evaluation_tables, glossary_table
 from translator.evaluation.terminal_report import TranslatedPair
 from translator.evaluation.test_sets import chosen_test_sets, own_texts, refuse_other_text, warn_of_leaks
-from translator.evaluation.text_variants import text_variants
+from translator.evaluation.text_variants import RAW_TEXT, Spelling, text_variants
 from translator.inference.translation import Translation
 from translator.inference.translator import Translator
 from translator.run.files import storage_errors
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER, progress_bar
 from translator.run.output_paths import resolve_output, write_output
-from translator.subword.glossary import NO_GLOSSARY, Glossary
+from translator.subword.glossary import Glossary
 
 _SAMPLES: Final = 3  # sentences that the terminal shows
 _BLOCK: Final = 256  # sentences translated at a time, at least
 _LONGEST_NAME: Final = 100  # characters of the names of an ensemble's runs
-WHOLE_LINES: Final = "search.split_sentences=false"
-_EXACT: Final = "search.precision=float32"
+_WHOLE_LINES: Final = "search.split_sentences=false"
 """The override with which test lines stay whole, as published scores have them; a later override can replace it."""
+_EXACT: Final = "search.precision=float32"
+_EXTERNAL: Final = "evaluation.external_metrics"
+_NOISE_SCORING: Final = EvaluationConfig(metrics=("chrf",))
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,10 @@ class System:
         folder = self.runs[0].evaluation_folder
         if len(self.runs) == 1:
             return folder
-        # The name has a hash of the paths, since runs in other folders may have the same names.
+        # Runs in other folders may have the same names.
         paths = [run.path.resolve() for run in self.runs]
-        places = "//".join(os.path.relpath(path, paths[0].parent) for path in paths)
-        name = "+".join(path.name for path in paths)[:_LONGEST_NAME]
-        return folder / f"{name}-{hashlib.sha256(places.encode()).hexdigest()[:8]}"
+        places = [os.path.relpath(path, paths[0].parent) for path in paths]
+        return folder / "+".join(places).replace(os.sep, "-")[:_LONGEST_NAME]
 
 
 @dataclass(frozen=True)
@@ -74,33 +74,13 @@ class Evaluation:
     sets: list[ScoredSet] = field(default_factory=list)  # each test set, one system after the other
     samples: list[TranslatedPair] = field(default_factory=list)  # of the first test set, by the first system
     comparisons: list[SystemComparison] = field(default_factory=list)  # by test set, if there are several systems
-    missing: list[str] = field(default_factory=list)  # metrics that could not be computed, with the reason
-    folders: list[Path] = field(default_factory=list)  # folders of the files, without duplicates
+    tables: list[Table] = field(default_factory=list)  # of all test sets
     report: Path | None = None
-    glossary: Glossary = NO_GLOSSARY  # of the search
 
     @property
     def scores(self) -> list[Score]:
         """All scores; the first is BLEU 13a on raw text of the first test set."""
         return list(chain.from_iterable(scored.scores for scored in self.sets))
-
-    @property
-    def tables(self) -> list[Table]:
-        """The tables of all test sets."""
-        tables: list[Table] = []
-        for systems, comparison in zip_longest(by_test_set(self.sets), self.comparisons):
-            tables += evaluation_tables(systems, comparison)
-            terms = glossary_table(systems, self.glossary)
-            tables += [terms] if terms.rows else []
-        return tables
-
-
-def by_test_set(sets: Sequence[ScoredSet]) -> list[dict[str, ScoredSet]]:
-    """Return each test set as every system translated it, by the name of the system."""
-    groups: dict[str, list[ScoredSet]] = {}
-    for scored in sets:
-        groups.setdefault(scored.text.name, []).append(scored)
-    return [dict(zip(distinct_names(group), group, strict=True)) for group in groups.values()]
 
 
 def evaluate_run(
@@ -147,7 +127,7 @@ def evaluate_systems(
         InputError: a test set is missing, two texts have one name, or an external metric fails.
     """
     # 1. Report the mistakes of the user that can be found without a model.
-    overrides = [WHOLE_LINES, *overrides]
+    overrides = [_WHOLE_LINES, *overrides]
     first_run = systems[0].runs[0]
     config = first_run.config(overrides)
     _refuse_other_directions(systems, config)
@@ -162,12 +142,16 @@ def evaluate_systems(
     for system in systems:
         _check_results(system, texts)
     page = (output or systems[0].folder) / "report.html" if report else None
-    _check_outputs(systems, page)
-    metrics, missing = _metrics_at_hand(config)
-    external_metrics = _external_metrics(config, overrides, own_recipe=own_recipe)
+    if page is not None:
+        with storage_errors(page.parent):
+            page.parent.mkdir(parents=True, exist_ok=True)
+        resolve_output(page)
+    scoring = _possible_scoring(config.evaluation, overrides, own_recipe=own_recipe)
+    variants = text_variants(config.corpus.normalization, config.corpus.languages, rules_of_run(first_run))
 
     # 2. Translate and score; every result is on the disk before the next begins.
     sets: dict[tuple[Path, str, str], list[ScoredSet]] = {}
+    noise: list[SystemComparison] = []
     for system in systems:
         translator = _load(system, engine, device, overrides)
         search = search_label(translator.search, translator.engine)
@@ -178,32 +162,49 @@ def evaluate_systems(
         if test_sets or system.runs != (first_run,):  # the first run's own text is not in its training text
             for run in system.runs:
                 warn_of_leaks(run, texts)
+        own_names = list(own_texts(system.runs[0], "test"))
         for text in texts:
-            scored = _translate_and_score(text, translator, search, config, metrics, external_metrics)
-            save_set(system.folder, scored, list(own_texts(system.runs[0], "test")))
+            scored = _scored(_translated(text, translator, search), scoring, variants)
+            save_set(system.folder, scored, own_names)
             sets[key].append(scored)
+            if scoring.robustness:
+                noisy_sets = [
+                    _scored(_translated(noisy, translator, search), _NOISE_SCORING) for noisy in noisy_texts(text)
+                ]
+                for noisy_set in noisy_sets:
+                    save_set(system.folder, noisy_set, own_names)
+                noise.append(compare_noise(scored, noisy_sets))
 
     # 3. Score the translations of other programs.
-    rules = rules_of_run(first_run)
     for foreign in foreign_sets:
-        scored = _scored(foreign, config, rules, metrics, external_metrics)
+        scored = _scored(foreign, scoring, variants)
         save_set(systems[0].folder, scored, list(own_texts(first_run, "test")))
         sets[systems[0].folder, scored.checkpoint, scored.search] = [scored]
 
+    if scoring.metrics != config.evaluation.metrics:
+        LOGGER.info("not computed: %s", spbleu_lacks())
+
     # 4. Compare the other systems with the first, which also shows what translations look like.
     all_sets = list(chain.from_iterable(sets.values()))
-    evaluation = Evaluation(
+    comparisons: list[SystemComparison] = []
+    if len(sets) > 1:
+        tested_metrics = [metric for metric in METRICS if metric in scoring.metrics] or METRICS
+        comparisons = [compare_systems(group, metrics=tested_metrics) for group in zip(*sets.values(), strict=True)]
+    tables: list[Table] = []
+    for systems_of_set in _by_test_set(all_sets):
+        tables += evaluation_tables(systems_of_set, [*comparisons, *noise])
+        if config.search.glossary is not None:
+            tables.append(glossary_table(systems_of_set, Glossary.read(Path(config.search.glossary))))
+
+    if page is not None:
+        _write_page(page, systems, all_sets, [*comparisons, *noise])
+    return Evaluation(
         sets=all_sets,
         samples=_samples(all_sets[0], config.run.seed),
-        comparisons=_compare(list(sets.values()), metrics) if len(sets) > 1 else [],
-        missing=missing,
-        folders=list(dict.fromkeys(system.folder for system in systems)),
+        comparisons=comparisons,
+        tables=tables,
         report=page,
-        glossary=NO_GLOSSARY if config.search.glossary is None else Glossary.read(Path(config.search.glossary)),
     )
-    if page is not None:
-        _write_page(page, evaluation, systems)
-    return evaluation
 
 
 def as_evaluated(search: SearchConfig) -> SearchConfig:
@@ -238,34 +239,21 @@ def _check_results(system: System, texts: Sequence[HeldOutSet]) -> None:
         refuse_other_text(text, texts_of_run, system.folder)
 
 
-def _check_outputs(systems: Sequence[System], page: Path | None) -> None:
-    """Make the folders of the results; raise StorageError if one cannot, or if report.html is a folder."""
-    folders = [system.folder for system in systems]
-    if page is not None:
-        folders.append(page.parent)
-    for folder in folders:
-        with storage_errors(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-    if page is not None:
-        resolve_output(page)
-
-
-def _metrics_at_hand(config: Config) -> tuple[list[MetricName], list[str]]:
-    """Return the metrics that can be computed, and what the others need that is not there."""
-    lack = spbleu_lacks() if "spbleu" in config.evaluation.metrics else None
-    if lack is None:
-        return list(config.evaluation.metrics), []
-    return [metric for metric in config.evaluation.metrics if metric != "spbleu"], [lack]
-
-
-def _external_metrics(config: Config, overrides: Sequence[str], *, own_recipe: bool) -> Sequence[ExternalMetric]:
-    """Return the external metrics to compute: a command in the recipe of somebody else's run is not run unasked."""
-    metrics = config.evaluation.external_metrics
-    key = "evaluation.external_metrics"
-    if own_recipe or not metrics or any(override.strip().startswith(key) for override in overrides):
-        return metrics
-    LOGGER.info("the commands of %s in the recipe of the run are not run; give them with --set %s=[...]", key, key)
-    return ()
+def _possible_scoring(scoring: EvaluationConfig, overrides: Sequence[str], *, own_recipe: bool) -> EvaluationConfig:
+    """Return the settings without the metrics that cannot be computed here, or must not."""
+    metrics, external_metrics = scoring.metrics, scoring.external_metrics
+    if spbleu_lacks() is not None:
+        metrics = tuple(metric for metric in metrics if metric != "spbleu")
+    # A command in the recipe of somebody else's run is not run unasked.
+    is_allowed = own_recipe or any(override.strip().startswith(_EXTERNAL) for override in overrides)
+    if external_metrics and not is_allowed:
+        LOGGER.info(
+            "the commands of %s in the recipe of the run are not run; give them with --set %s=[...]",
+            _EXTERNAL,
+            _EXTERNAL,
+        )
+        external_metrics = ()
+    return scoring.model_copy(update={"metrics": metrics, "external_metrics": external_metrics})
 
 
 # --- translating and scoring ---
@@ -290,22 +278,21 @@ def _load(system: System, engine: str, device: str, overrides: Sequence[str]) ->
     return translator
 
 
-def _translate_and_score(
-    text: HeldOutSet,
-    translator: Translator,
-    search: str,
-    config: Config,
-    metrics: Sequence[MetricName],
-    external_metrics: Sequence[ExternalMetric],
-) -> ScoredSet:
-    """Translate a test set and score the translations by these metrics, as the run of `config` is scored.
-
-    `search` is the short name of the translator's search settings.
-    """
-    # 1. Translate, and score the translations.
-    translations = _translate(text.sources, translator, text.name, text.origins)
+def _translated(text: HeldOutSet, translator: Translator, search: str) -> ScoredSet:
+    """Return a test set with the best translation of each sentence; `search` is the short name of the search."""
+    translations: list[Translation] = []
+    sources = text.sources
+    block_size = max(_BLOCK, translator.searcher.batch_rows)
+    progress: tqdm[object] = progress_bar(description=f"translating {text.name}", total=len(sources), unit="lines")
+    with progress:
+        for start in range(0, len(sources), block_size):
+            block = sources[start : start + block_size]
+            origins = text.origins[start : start + block_size]
+            results = translator.translations(block, first_line=start + 1, scored=False, origins=origins)
+            translations += [ranked[0] for ranked in results]
+            progress.update(len(block))
     cut_off = [number for number, translation in enumerate(translations, start=1) if not translation.finished]
-    translated = ScoredSet(
+    return ScoredSet(
         text=text,
         system=translator.label,
         checkpoint=translator.checkpoint_name,
@@ -313,109 +300,57 @@ def _translate_and_score(
         hypotheses=tuple(translation.text for translation in translations),
         cut_off=tuple(cut_off),
     )
-    scored = _scored(translated, config, translator.normalizer.rules, metrics, external_metrics)
-    if not config.evaluation.robustness:
-        return scored
-
-    # 2. Translate and score noisy input.
-    def translate_noisy(sources: Sequence[str], numbers: Sequence[int]) -> list[str]:
-        origins = [text.origins[number] for number in numbers]
-        noisy = _translate(sources, translator, f"{text.name} with noise", origins)
-        return [translation.text for translation in noisy]
-
-    return replace(scored, noise=tuple(measure_robustness(scored, translator, translate_noisy)))
 
 
-def _scored(
-    translated: ScoredSet,
-    config: Config,
-    rules: NormalizerRules,
-    metrics: Sequence[MetricName],
-    external_metrics: Sequence[ExternalMetric],
-) -> ScoredSet:
-    """Return a translated test set with the scores of its translations; `rules` spell the normalized text."""
+def _scored(translated: ScoredSet, scoring: EvaluationConfig, variants: Mapping[str, Spelling] = RAW_TEXT) -> ScoredSet:
+    """Return a translated test set with the scores of its translations."""
     text = translated.text
+    LOGGER.info("scoring %s", text.name)
     scores = compute_scores(
-        translated.hypotheses,
-        text.references,
-        metrics=metrics,
-        variants=text_variants(config.corpus.normalization, config.corpus.languages, rules),
-        intervals=True,
-        description=f"scoring {text.name}",
+        translated.hypotheses, text.references, metrics=scoring.metrics, variants=variants, intervals=True
     )
-    for metric in external_metrics:
+    for metric in scoring.external_metrics:
         scores.append(external_score(metric, text.sources, translated.hypotheses, text.references))
-    named_scores: list[Score] = []
-    for score in scores:
-        named_score = replace(
+    named_scores = [
+        replace(
             score,
             test_set=text.name,
             search=translated.search,
             checkpoint=translated.checkpoint,
             left_out=text.left_out,
         )
-        named_scores.append(named_score)
+        for score in scores
+    ]
     return replace(translated, scores=tuple(named_scores))
-
-
-def _translate(sources: Sequence[str], translator: Translator, name: str, origins: Sequence[str]) -> list[Translation]:
-    """Return the best translation of each source.
-
-    Args:
-        sources: the sentences.
-        translator: the system.
-        name: what the progress calls the text.
-        origins: for each sentence, the source of the corpus that it is from.
-    """
-    translations: list[Translation] = []
-    block_size = max(_BLOCK, translator.searcher.batch_rows)
-    progress: tqdm[object] = progress_bar(description=f"translating {name}", total=len(sources), unit="lines")
-    with progress:
-        for start in range(0, len(sources), block_size):
-            block = sources[start : start + block_size]
-            results = translator.translations(
-                block, first_line=start + 1, scored=False, origins=origins[start : start + block_size]
-            )
-            translations += [ranked[0] for ranked in results]
-            progress.update(len(block))
-    return translations
 
 
 # --- summing up ---
 
 
-def _compare(sets_of_systems: Sequence[Sequence[ScoredSet]], metrics: Sequence[MetricName]) -> list[SystemComparison]:
-    """Return the comparison of all systems on each test set, by those of `metrics` that a test takes."""
-    tested_metrics = [metric for metric in METRICS if metric in metrics] or METRICS
-    comparisons = []
-    for sets in zip(*sets_of_systems, strict=True):
-        description = f"comparing on {sets[0].text.name}"
-        comparisons.append(compare_systems(sets, metrics=tested_metrics, description=description))
-    return comparisons
+def _by_test_set(sets: Sequence[ScoredSet]) -> list[dict[str, ScoredSet]]:
+    """Return each test set as every system translated it, by the name of the system."""
+    groups: dict[str, list[ScoredSet]] = {}
+    for scored in sets:
+        groups.setdefault(scored.text.name, []).append(scored)
+    return [dict(zip(distinct_names(group), group, strict=True)) for group in groups.values()]
 
 
 def _samples(scored: ScoredSet, seed: int) -> list[TranslatedPair]:
     """Return random sentences of a test set; all systems get the same ones."""
-    text = scored.text
-    sentence_count = len(text.sources)
-    samples: list[TranslatedPair] = []
-    for number in random.Random(seed).sample(range(sentence_count), min(_SAMPLES, sentence_count)):
-        pair = TranslatedPair(
-            source=text.sources[number],
-            reference=text.references[number][0],
-            hypothesis=scored.hypotheses[number],
-        )
-        samples.append(pair)
-    return samples
+    rows = list(zip(scored.text.sources, scored.text.references, scored.hypotheses, strict=True))
+    chosen = random.Random(seed).sample(rows, min(_SAMPLES, len(rows)))
+    return [TranslatedPair(source, references[0], hypothesis) for source, references, hypothesis in chosen]
 
 
-def _write_page(page: Path, evaluation: Evaluation, systems: Sequence[System]) -> None:
-    """Write the report: the sets of this evaluation, then those that the folder of the first system has of earlier."""
-    shown = {scored.text.name for scored in evaluation.sets}
-    sets = list(evaluation.sets)
-    for scored in saved_sets(systems[0].folder, evaluation.sets[0].system):
+def _write_page(
+    page: Path, systems: Sequence[System], sets: Sequence[ScoredSet], comparisons: Sequence[SystemComparison]
+) -> None:
+    """Write the report: these sets, then those that the folder of the first system has of earlier."""
+    shown = {scored.text.name for scored in sets}
+    earlier_sets: dict[str, ScoredSet] = {}  # of each text, the newest translations
+    for scored in saved_sets(systems[0].folder, sets[0].system):
         if scored.text.name not in shown:
-            shown.add(scored.text.name)
-            sets.append(scored)
+            earlier_sets.setdefault(scored.text.name, scored)
     runs = dict.fromkeys(chain.from_iterable(system.runs for system in systems))
-    write_output(page, evaluation_page(by_test_set(sets), evaluation.comparisons, evaluation.missing, list(runs)))
+    sets_of_page = _by_test_set([*sets, *earlier_sets.values()])
+    write_output(page, evaluation_page(sets_of_page, comparisons, list(runs)))

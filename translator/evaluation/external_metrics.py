@@ -37,15 +37,9 @@ def external_score(
         files = {side: Path(folder, f"{side}.txt") for side in sides}
         for side, sentences in sides.items():
             write_text(files[side], "".join(" ".join(sentence.split()) + "\n" for sentence in sentences))
-        command = [part.format(**files) for part in shlex.split(metric.command)]
-        scores, complaint = _numbers_of(command)
-    if complaint is None and len(scores) != len(sources):
-        complaint = f"it printed {len(scores):,} lines for {len(sources):,} sentences"
-    if complaint is not None:
-        raise InputError(
-            f"the metric `{metric.name}` has no scores: {complaint}. Its command must print one number a line: "
-            f"{metric.command}"
-        )
+        scores = _numbers_of(metric, [part.format(**files) for part in shlex.split(metric.command)])
+    if len(scores) != len(sources):
+        raise _no_scores(metric, f"it printed {len(scores):,} lines for {len(sources):,} sentences")
     resamples = bounded_resamples(len(scores))
     return Score(
         metric=metric.name,
@@ -57,19 +51,25 @@ def external_score(
     )
 
 
-def _numbers_of(command: Sequence[str]) -> tuple[list[float], str | None]:
-    """Return the numbers that a command prints, one a line, and in words what went wrong, if anything did."""
+def _numbers_of(metric: ExternalMetric, command: Sequence[str]) -> list[float]:
+    """Return the numbers that a command prints, one a line; raise InputError if it fails or prints something else."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=True)
+        return [float(line) for line in done.stdout.splitlines()]
     except OSError as error:
-        return [], f"{command[0]} cannot be run ({error.strerror})"
-    if done.returncode:
-        last_lines = "\n".join(done.stderr.strip().splitlines()[-_QUOTED_LINES:])
-        return [], f"it ended with exit code {done.returncode}: {last_lines or 'it said nothing'}"
-    try:
-        return [float(line) for line in done.stdout.splitlines()], None
+        raise _no_scores(metric, f"{command[0]} cannot be run ({error.strerror})") from error
+    except subprocess.CalledProcessError as error:
+        last_lines = "\n".join(error.stderr.strip().splitlines()[-_QUOTED_LINES:])
+        raise _no_scores(metric, f"it ended with exit code {error.returncode}: {last_lines}") from error
     except ValueError as error:
-        return [], f"it printed something else ({error})"
+        raise _no_scores(metric, f"it printed something else ({error})") from error
+
+
+def _no_scores(metric: ExternalMetric, complaint: str) -> InputError:
+    return InputError(
+        f"the metric `{metric.name}` has no scores: {complaint}. Its command must print one number a line: "
+        f"{metric.command}"
+    )
 
 
 def _interval(scores: Sequence[float], resamples: int) -> Interval:

@@ -1,8 +1,7 @@
 """Scores by sacreBLEU on raw, normalized and folded text, with signatures and bootstrap intervals."""
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -20,7 +19,6 @@ from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
 
 from translator.config import MetricName
 from translator.evaluation.text_variants import RAW, RAW_TEXT, Spelling
-from translator.run.logging import progress_bar
 from translator.run.records import STRICT, WholeNumber
 
 LOWER_IS_BETTER: Final = frozenset({"ter"})
@@ -97,14 +95,6 @@ class Score:
         bounds = [f"{bound:.1f}" if bound >= 100 else show_value(self.metric, bound) for bound in self.interval]
         return f"{value} ({'–'.join(bounds)})"
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the entry of scores.json."""
-        entry = asdict(self) | {"left_out": list(self.left_out)}
-        interval = entry.pop("interval")
-        if interval is not None:
-            entry["interval"] = list(interval)
-        return entry
-
 
 def show_value(metric: str, value: float) -> str:
     """Return a value of this metric as text: two decimals for percentages, three for ratios and others."""
@@ -122,7 +112,6 @@ def compute_scores(
     metrics: Sequence[MetricName],
     variants: Mapping[str, Spelling] = RAW_TEXT,
     intervals: bool = False,
-    description: str | None = None,
 ) -> list[Score]:
     """Return the scores of N translations: BLEU 13a on raw text, the other `metrics`, then all on the other variants.
 
@@ -133,13 +122,10 @@ def compute_scores(
         metrics: those of sacreBLEU.
         variants: forms of the text in which both sides are compared, by label; see `text_variants`.
         intervals: whether each score gets a 95% bootstrap interval.
-        description: label of a progress bar; None: no bar.
     """
     resamples = bounded_resamples(len(hypotheses)) if intervals else 0
     scores = []
-    progress = progress_bar(list(variants), description=description or "", unit="texts", silent=description is None)
-    for label in progress:
-        spell = variants[label]
+    for label, spell in variants.items():
         # Spell both sides in the same way.
         spelt_hypotheses = [spell(text) for text in hypotheses]
         spelt_references = reference_sides(references, spell)
@@ -247,9 +233,6 @@ def spbleu_lacks() -> str | None:
     """Return what spBLEU lacks and how to get it; None if it can be computed. Downloads nothing."""
     url = SPM_MODELS[_SPM]["url"]
     file = Path(sacrebleu.utils.SACREBLEU_DIR) / "models" / Path(url).name  # where sacreBLEU looks for it
-    # A home folder of another user may not be searched, and SentencePiece refuses a damaged file.
-    with contextlib.suppress(OSError, RuntimeError):
-        if file.is_file():
-            scorer("spbleu")
-            return None
+    if file.is_file():
+        return None
     return f"spBLEU needs the SentencePiece model of FLORES-200: download {url} to {file}"

@@ -4,7 +4,6 @@
       scores.json                                  all scores
       SET/source.txt, reference.txt                the scored sentences; reference-2.txt has second references
           CHECKPOINT.SEARCH.txt                    their translations
-          CHECKPOINT.SEARCH.json                   counted mistakes, scores by source, and noisy input
 
 Line N of each text is sentence N; a reference that a sentence lacks is a blank line.
 """
@@ -14,41 +13,25 @@ import fcntl
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from pydantic import TypeAdapter, with_config
+from pydantic import TypeAdapter
 
-from translator.config import MetricName
 from translator.corpus.held_out import HeldOutSet
 from translator.errors import RunError
-from translator.evaluation.metrics import Score, compute_scores, sentence_chrf
+from translator.evaluation.metrics import Score, sentence_chrf
 from translator.evaluation.mistakes import MEANINGS, find_mistakes
 from translator.run.files import storage_errors, write_json, write_text
 from translator.run.folder import RunFolder
-from translator.run.records import STRICT, RecordError, WholeNumber, read_record
+from translator.run.records import RecordError, read_record
 
 SOURCE_FILE: Final = "source.txt"
 FOREIGN: Final = "file"  # the search of translations that another program made
 _SCORES: Final = TypeAdapter(list[Score])
-_SOURCE_METRICS: Final[tuple[MetricName, ...]] = ("bleu", "chrf")
-
-
-@with_config(STRICT)
-@dataclass(frozen=True, kw_only=True)
-class NoiseScore:
-    """A test set translated from noisy input, with its score."""
-
-    way: str  # one of `robustness.WAYS`
-    score: Score  # chrF of all sentences
-    loss: float  # in chrF, relative to the original text
-    p_value: float  # of the loss, by a paired bootstrap
-    changed: WholeNumber  # sentences whose model input changes
-    sources: tuple[str, ...]
-    hypotheses: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,19 +43,10 @@ class ScoredSet:
     checkpoint: str = ""  # that made the translations; empty for a text file
     search: str = ""  # short name of the search settings; empty for a text file
     hypotheses: tuple[str, ...]
-    cut_off: tuple[int, ...] | None  # sentences, from 1, whose translation reached the length limit; None: unknown
+    cut_off: tuple[int, ...] | None = (
+        None  # sentences, from 1, whose translation reached the length limit; None: unknown
+    )
     scores: tuple[Score, ...] = ()
-    noise: tuple[NoiseScore, ...] = ()  # if robustness is measured
-
-    @property
-    def label(self) -> str:
-        """What tells translations of one test set by one run apart, as `Score.label`."""
-        return f"{self.checkpoint} {self.search}".strip()
-
-    @property
-    def all_scores(self) -> tuple[Score, ...]:
-        """All scores, including those of noisy input."""
-        return (*self.scores, *[noisy.score for noisy in self.noise])
 
     @cached_property
     def mistakes(self) -> list[dict[str, str]]:
@@ -93,28 +67,17 @@ class ScoredSet:
         """The chrF of each sentence on raw text."""
         return sentence_chrf(self.hypotheses, self.text.references)
 
-    @cached_property
-    def scores_by_source(self) -> dict[str, dict[str, float]]:
-        """BLEU and chrF on raw text for each source of the corpus; empty if all sentences are of one."""
-        origins = dict.fromkeys(self.text.origins)
-        if len(origins) < 2:
-            return {}
-        scores: dict[str, dict[str, float]] = {}
-        for origin in origins:
-            rows = [row for row, origin_of_row in enumerate(self.text.origins) if origin_of_row == origin]
-            hypotheses = [self.hypotheses[row] for row in rows]
-            references = [self.text.references[row] for row in rows]
-            scores_of_origin = compute_scores(hypotheses, references, metrics=_SOURCE_METRICS)
-            scores[origin] = {score.metric: score.score for score in scores_of_origin}
-        return scores
-
 
 def distinct_names(sets: Sequence[ScoredSet]) -> list[str]:
     """Return a name for the system of each set of one test set: the run, with its label and a number if needed."""
     set_counts = Counter(scored.system for scored in sets)
     names: list[str] = []
     for scored in sets:
-        base = scored.system if set_counts[scored.system] == 1 else f"{scored.system} {scored.label}".strip()
+        base = (
+            scored.system
+            if set_counts[scored.system] == 1
+            else f"{scored.system} {scored.checkpoint} {scored.search}".strip()
+        )
         name = base
         number = 2
         while name in names:
@@ -127,79 +90,58 @@ def distinct_names(sets: Sequence[ScoredSet]) -> list[str]:
 # --- the folder of a test set ---
 
 
-def has_other_text(folder: Path, text: HeldOutSet) -> bool:
-    """Return whether an evaluation folder has another text of the name of `text`."""
-    set_folder = folder / text.name
-    with storage_errors(set_folder, "read"):
-        if not (set_folder / SOURCE_FILE).is_file():
-            return False
-        saved = {file.name: file.read_bytes() for file in set_folder.glob("reference*.txt")}
-        saved[SOURCE_FILE] = (set_folder / SOURCE_FILE).read_bytes()
-    return saved != {name: content.encode("utf-8") for name, content in _text_files(text).items()}
+def saved_text(set_folder: Path) -> HeldOutSet | None:
+    """Return the text in the folder of a test set; None if there is none. Raises RunError: it is damaged."""
+    if not (set_folder / SOURCE_FILE).is_file():
+        return None
+    sources = _read_lines(set_folder / SOURCE_FILE)
+    sides: list[list[str]] = []
+    while (file := set_folder / _reference_file(len(sides) + 1)).is_file():
+        sides.append(_read_lines(file))
+    if {len(side) for side in sides} != {len(sources)}:
+        raise _damaged(set_folder, "the numbers of lines differ")
+    return HeldOutSet(
+        name=set_folder.name,
+        sources=tuple(sources),
+        references=tuple((first, *filter(None, extra)) for first, *extra in zip(*sides, strict=True)),
+        origins=(set_folder.name,) * len(sources),
+    )
 
 
-def _text_files(text: HeldOutSet) -> dict[str, str]:
-    """Return the files of a test set by name; the source comes last, so that where it is, all references are."""
-    files = {}
-    for number, texts in enumerate(zip_longest(*text.references, fillvalue=""), start=1):
-        files[_reference_file(number)] = _lines(texts)
-    files[SOURCE_FILE] = _lines(text.sources)
-    return files
+def _read_lines(file: Path) -> list[str]:
+    with storage_errors(file, "read"):
+        content = file.read_bytes()
+    try:
+        return content.decode("utf-8").removesuffix("\n").split("\n")
+    except UnicodeDecodeError as error:
+        raise _damaged(file.parent, str(error)) from error
+
+
+def _damaged(set_folder: Path, reason: str) -> RunError:
+    return RunError(f"{set_folder} is damaged ({reason}); delete it and evaluate again")
 
 
 def _reference_file(number: int) -> str:
     return "reference.txt" if number == 1 else f"reference-{number}.txt"
 
 
-def _lines(texts: Sequence[str]) -> str:
-    return "".join(f"{text}\n" for text in texts)
-
-
-@with_config(STRICT)
-@dataclass(frozen=True, kw_only=True)
-class _Details:
-    """What the file CHECKPOINT.SEARCH.json of a test set says beside the translations."""
-
-    cut_off: tuple[int, ...] | None
-    origins: tuple[str, ...]  # for each sentence the source of the corpus; empty if there is one
-    mistakes: dict[str, Any]  # for readers: made anew from the text
-    scores_by_source: dict[str, dict[str, float]]  # likewise
-    noise: tuple[NoiseScore, ...]
-
-
-_DETAILS: Final = TypeAdapter(_Details)
-
-
 def save_set(folder: Path, scored: ScoredSet, own_names: Sequence[str] = ()) -> None:
     """Save a translated test set in an evaluation folder, and its scores in scores.json.
 
     Args:
-        folder: without another text of that name, see `has_other_text`.
+        folder: without another text of that name, see `saved_text`.
         scored: what to save; translations with the same label are replaced.
         own_names: the run's own test sets, whose scores come first, in this order.
     """
-    text = scored.text
-    set_folder = folder / text.name
-    if not (set_folder / SOURCE_FILE).is_file():
-        for name, content in _text_files(text).items():
-            write_text(set_folder / name, content)
-    translations, details_file = _label_files(set_folder, scored.checkpoint, scored.search)
-    details = _Details(
-        cut_off=scored.cut_off,
-        origins=text.origins if scored.scores_by_source else (),
-        mistakes=scored.mistake_counts,
-        scores_by_source=scored.scores_by_source,
-        noise=scored.noise,
-    )
-    write_text(translations, _lines(scored.hypotheses))
-    write_json(details_file, asdict(details))
-    add_scores(folder, scored.all_scores, own_names)
-
-
-def _label_files(set_folder: Path, checkpoint: str, search: str) -> tuple[Path, Path]:
-    """Return the files of the translations by a checkpoint and search, and of the details."""
-    name = f"{checkpoint}.{search}"
-    return set_folder / f"{name}.txt", set_folder / f"{name}.json"
+    # The source comes after the references, so that where it is, all references are.
+    files = {}
+    for number, side in enumerate(zip_longest(*scored.text.references, fillvalue=""), start=1):
+        files[_reference_file(number)] = side
+    files[SOURCE_FILE] = scored.text.sources
+    files[f"{scored.checkpoint}.{scored.search}.txt"] = scored.hypotheses
+    for name, lines in files.items():
+        write_text(folder / scored.text.name / name, "".join(f"{line}\n" for line in lines))
+    add_scores(folder, scored.scores, own_names)
 
 
 def saved_sets(folder: Path, system: str) -> list[ScoredSet]:
@@ -218,56 +160,25 @@ def saved_sets(folder: Path, system: str) -> list[ScoredSet]:
         scores_of_sets.setdefault((score.test_set, score.label), []).append(score)
     sets = []
     for scores in scores_of_sets.values():
+        checkpoint, search = scores[0].checkpoint, scores[0].search
         set_folder = folder / scores[0].test_set
-        files = _label_files(set_folder, scores[0].checkpoint, scores[0].search)
-        if all(file.is_file() for file in files):
-            sets.append(_read_set(set_folder, system, scores))
-    return sets
-
-
-def _read_set(set_folder: Path, system: str, scores: Sequence[Score]) -> ScoredSet:
-    """Return the translations that have `scores`; raise RunError if a file is damaged."""
-    checkpoint, search = scores[0].checkpoint, scores[0].search
-    translations, details_file = _label_files(set_folder, checkpoint, search)
-    try:
-        # 1. Read the files.
-        sources = _read_lines(set_folder / SOURCE_FILE)
+        translations = set_folder / f"{checkpoint}.{search}.txt"
+        text = saved_text(set_folder)
+        if text is None or not translations.is_file():
+            continue
         hypotheses = _read_lines(translations)
-        sides: list[list[str]] = []
-        while (file := set_folder / _reference_file(len(sides) + 1)).is_file():
-            sides.append(_read_lines(file))
-        references = [(first, *filter(None, extra)) for first, *extra in zip(*sides, strict=True)]
-        with storage_errors(details_file, "read"):
-            details = read_record(_DETAILS, details_file.read_bytes())
-
-        # 2. They must have one line for each scored sentence.
-        origins = details.origins or (set_folder.name,) * len(sources)
-        if {len(sources), len(hypotheses), len(references), len(origins)} != {scores[0].sentences}:
-            raise ValueError("the numbers of lines differ")
-    except ValueError as error:  # also of a text that is not UTF-8, and of an invalid record
-        raise RunError(f"{set_folder} is damaged ({error}); delete it and evaluate again") from error
-    text = HeldOutSet(
-        name=set_folder.name,
-        sources=tuple(sources),
-        references=tuple(references),
-        origins=origins,
-        left_out=scores[0].left_out,
-    )
-    return ScoredSet(
-        text=text,
-        system=checkpoint if search == FOREIGN else system,
-        checkpoint=checkpoint,
-        search=search,
-        hypotheses=tuple(hypotheses),
-        cut_off=details.cut_off,
-        scores=tuple(scores),
-        noise=details.noise,
-    )
-
-
-def _read_lines(file: Path) -> list[str]:
-    with storage_errors(file, "read"):
-        return file.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
+        if {len(text.sources), len(hypotheses)} != {scores[0].sentences}:
+            raise _damaged(set_folder, "the numbers of lines differ")
+        scored = ScoredSet(
+            text=replace(text, left_out=scores[0].left_out),
+            system=checkpoint if search == FOREIGN else system,
+            checkpoint=checkpoint,
+            search=search,
+            hypotheses=tuple(hypotheses),
+            scores=tuple(scores),
+        )
+        sets.append(scored)
+    return sets
 
 
 # --- scores.json ---
@@ -309,7 +220,7 @@ def add_scores(folder: Path, scores: Sequence[Score], own_names: Sequence[str] =
                 merged.append(score)
         ranks = {name: rank for rank, name in enumerate(own_names)}
         merged.sort(key=lambda score: ranks.get(score.test_set, len(ranks)))  # stable
-        write_json(folder / "scores.json", [score.to_json() for score in merged])
+        write_json(folder / "scores.json", [asdict(score) for score in merged])
 
 
 @contextlib.contextmanager

@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from sacrebleu.significance import Result
-
 from translator.config import MetricName
 from translator.evaluation.metrics import bounded_resamples, reference_sides, resample, scorer
 from translator.evaluation.text_variants import RAW, Spelling
@@ -72,19 +70,28 @@ def paired_test(
         method: paired bootstrap or paired approximate randomisation.
     """
     # 1. Spell both sides in the same way, and draw.
-    spelt_systems: list[tuple[str, Sequence[str]]] = []
-    for name, texts in systems.items():
-        spelt_systems.append((name, [spell(text) for text in texts]))
+    spelt_systems = [(name, [spell(text) for text in texts]) for name, texts in systems.items()]
     draws = bounded_resamples(len(references)) if method == "bootstrap" else TRIALS
     signature, results = resample(
         spelt_systems, scorer(metric), reference_sides(references, spell), _KINDS[method], draws
     )
 
-    # 2. Take each system's result, and its difference from the baseline.
-    baseline_score = results[0].score
+    # 2. Take each system's result, and its difference from the baseline; JSON cannot hold numbers of NumPy.
     system_results = []
     for name, result in zip(systems, results, strict=True):
-        system_results.append(_system_result(name, result, float(result.score - baseline_score)))
+        difference = float(result.score - results[0].score)
+        p_value = result.p_value
+        if p_value is not None and difference == 0:
+            p_value = 1.0
+        system_result = SystemResult(
+            system=name,
+            score=float(result.score),
+            difference=difference,
+            p_value=p_value,
+            mean=None if result.mean is None else float(result.mean),
+            half_interval=None if result.ci is None else float(result.ci),
+        )
+        system_results.append(system_result)
     return PairedTest(
         metric=metric,
         normalization=normalization,
@@ -92,22 +99,3 @@ def paired_test(
         signature=signature,
         systems=tuple(system_results),
     )
-
-
-def _system_result(name: str, result: Result, difference: float) -> SystemResult:
-    p_value = _optional_float(result.p_value)
-    if p_value is not None and difference == 0:
-        p_value = 1.0
-    return SystemResult(
-        system=name,
-        score=float(result.score),
-        difference=difference,
-        p_value=p_value,
-        mean=_optional_float(result.mean),
-        half_interval=_optional_float(result.ci),
-    )
-
-
-def _optional_float(value: float | None) -> float | None:
-    """Return a number of numpy as a number of Python, which JSON can hold."""
-    return None if value is None else float(value)

@@ -5,15 +5,14 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from translator.checkpoint.state import find_checkpoint
 from translator.config import NormalizationConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
 from translator.corpus.held_out import HeldOutSet, held_out_set
 from translator.corpus.normalizer.normalizer import Normalizer
-from translator.corpus.reading.lines import LONGEST_LINE, Unreadable, read_lines
+from translator.corpus.reading.lines import read_lines
 from translator.corpus.reading.packing import read_blocks
-from translator.errors import CheckpointError, InputError, RunError
-from translator.evaluation.results import FOREIGN, SOURCE_FILE, ScoredSet, saved_sets
+from translator.errors import InputError, RunError
+from translator.evaluation.results import FOREIGN, ScoredSet, saved_sets, saved_text
 from translator.run.arabic_shaping import is_persian
 from translator.run.folder import RunFolder
 
@@ -24,7 +23,6 @@ def read_systems(
     source: str | None = None,
     references: Sequence[str] = (),
     test_sets: Sequence[str] = (),
-    checkpoint: str | None = None,
 ) -> list[list[ScoredSet]]:
     """Return, for each test set that all systems translated, the results of the systems.
 
@@ -33,7 +31,6 @@ def read_systems(
         source: source text of the text files; by default that of the runs, or `source.txt` beside the first file.
         references: reference texts of the text files.
         test_sets: names of the test sets to compare on; by default all.
-        checkpoint: which evaluation of the run folders, see `newest_sets`.
 
     Raises:
         InputError: a place is missing, text files lack source or references, or the systems share no test set.
@@ -47,45 +44,43 @@ def read_systems(
     text_places = []
     for place in dict.fromkeys(places):
         if Path(place).is_dir():
-            sets_of_runs[place] = newest_sets(place, checkpoint)
+            sets_of_runs[place] = newest_sets(place)
         elif Path(place).exists():
             text_places.append(place)
         else:
             raise InputError(f"{place} does not exist; give run folders or text files")
 
     # 2. Choose the texts. Text files translate one: that of --source, of the runs, or of the folder that they lie in.
-    if source is None and not sets_of_runs:
-        source, references = _text_beside(Path(text_places[0]))
     if source is not None:
-        file = Path(source)
-        name = file.parent.name if file.name == SOURCE_FILE else file.stem
-        text = _text_of_files(test_sets[0] if test_sets else name, file, references)
-        return [[_set_of(place, text, sets_of_runs, source) for place in places]]
-    names = _shared_test_sets(sets_of_runs, test_sets)
-    if text_places and len(names) > 1:
+        texts = [_text_of_files(test_sets[0] if test_sets else Path(source).stem, Path(source), references)]
+    elif sets_of_runs:
+        texts = _shared_texts(sets_of_runs, test_sets)
+    else:
+        text_beside = saved_text(Path(text_places[0]).parent)
+        if text_beside is None:
+            raise InputError(
+                f"{text_places[0]} is a text file: also give --source FILE and --reference FILE [FILE ...]"
+            )
+        texts = [text_beside]
+    if text_places and len(texts) > 1:
         raise InputError(
             f"{text_places[0]} is a text file, but the other systems have several test sets "
-            f"({', '.join(names)}); select the one that it translates with --test-set"
+            f"({', '.join(text.name for text in texts)}); select the one that it translates with --test-set"
         )
 
     # 3. Collect the systems of each test set.
-    first_sets = next(iter(sets_of_runs.values()))
     systems_of_sets = []
-    for name in names:
-        text = first_sets[name].text
-        systems_of_sets.append([_set_of(place, text, sets_of_runs, f"test set {name}") for place in places])
+    for text in texts:
+        systems: list[ScoredSet] = []
+        for place in places:
+            if place not in sets_of_runs:
+                systems.append(_set_of_file(Path(place), text, source or f"test set {text.name}"))
+            elif text.name in sets_of_runs[place]:
+                systems.append(sets_of_runs[place][text.name])
+            else:
+                raise InputError(f"{place} has no translations of `{text.name}`; evaluate it on that test set")
+        systems_of_sets.append(systems)
     return systems_of_sets
-
-
-def _set_of(
-    place: str, text: HeldOutSet, sets_of_runs: Mapping[str, Mapping[str, ScoredSet]], origin: str
-) -> ScoredSet:
-    """Return the translations of a text at a place; `origin` is what messages call the text."""
-    if place not in sets_of_runs:
-        return _set_of_file(Path(place), text, origin)
-    if text.name not in sets_of_runs[place]:
-        raise InputError(f"{place} has no translations of `{text.name}`; evaluate it on that test set")
-    return sets_of_runs[place][text.name]
 
 
 def languages_of(references: Iterable[str]) -> Languages:
@@ -96,44 +91,20 @@ def languages_of(references: Iterable[str]) -> Languages:
 # --- evaluated runs ---
 
 
-def newest_sets(folder: Path | str, checkpoint: str | None = None) -> dict[str, ScoredSet]:
-    """Return the latest translations of a run by test set.
-
-    Args:
-        folder: the run.
-        checkpoint: `best`, `last`, `averaged`, a name or a step number; None: any.
-
-    Raises RunError: the folder holds no run, or no such translations.
-    """
+def newest_sets(folder: Path | str) -> dict[str, ScoredSet]:
+    """Return the latest translations of a run by test set; raise RunError if there is no run, or no translations."""
     run = RunFolder.open(folder)
-    names = _checkpoint_names(run, checkpoint)
     sets: dict[str, ScoredSet] = {}
     for scored in saved_sets(run.evaluation_folder, run.path.resolve().name):
-        if scored.search != FOREIGN and (checkpoint is None or scored.checkpoint in names):
+        if scored.search != FOREIGN:
             sets.setdefault(scored.text.name, scored)
     if not sets:
-        of_checkpoint = f" of {checkpoint}" if checkpoint else ""
-        option = f" --checkpoint {checkpoint}" if checkpoint else ""
-        raise RunError(
-            f"{run.path} has no translated test sets{of_checkpoint}; make them: "
-            f"translator evaluate --run {run.path}{option}"
-        )
+        raise RunError(f"{run.path} has no translated test sets; make them: translator evaluate --run {run.path}")
     return sets
 
 
-def _checkpoint_names(run: RunFolder, checkpoint: str | None) -> set[str]:
-    """Return the names that `checkpoint` may have in saved scores."""
-    if checkpoint is None:
-        return set()
-    try:
-        name = find_checkpoint(run.checkpoints_folder, checkpoint).name
-    except CheckpointError:  # the scored checkpoint may be deleted
-        name = f"step-{checkpoint:0>6}"
-    return {checkpoint, name}
-
-
-def _shared_test_sets(sets_of_runs: Mapping[str, Mapping[str, ScoredSet]], test_sets: Sequence[str]) -> list[str]:
-    """Return the names of the test sets that all runs translated, or those of them in `test_sets`.
+def _shared_texts(sets_of_runs: Mapping[str, Mapping[str, ScoredSet]], test_sets: Sequence[str]) -> list[HeldOutSet]:
+    """Return the test sets that all runs translated, or those of them in `test_sets`.
 
     Raises InputError: one of `test_sets` is not shared, or none is.
     """
@@ -144,19 +115,10 @@ def _shared_test_sets(sets_of_runs: Mapping[str, Mapping[str, ScoredSet]], test_
         lists = "; ".join(f"{place}: {', '.join(sets)}" for place, sets in sets_of_runs.items())
         what = f"test set {', '.join(missing_names)} was not" if missing_names else "no test set was"
         raise InputError(f"{what} translated by all systems ({lists}); evaluate all on it")
-    return list(dict.fromkeys(test_sets)) or shared_names
+    return [first_sets[name].text for name in dict.fromkeys(test_sets or shared_names)]
 
 
 # --- text files ---
-
-
-def _text_beside(file: Path) -> tuple[str, list[str]]:
-    """Return source and references of translations in the folder of a test set of an evaluation."""
-    source = file.with_name(SOURCE_FILE)
-    references = sorted(file.parent.glob("reference*.txt"))
-    if not source.is_file() or not references:
-        raise InputError(f"{file} is a text file: also give --source FILE and --reference FILE [FILE ...]")
-    return str(source), list(map(str, references))
 
 
 def _text_of_files(name: str, source: Path, references: Sequence[str]) -> HeldOutSet:
@@ -177,35 +139,28 @@ def set_of_file(path: Path, text: HeldOutSet, system: str) -> ScoredSet:
 
 def _set_of_file(path: Path, text: HeldOutSet, origin: str) -> ScoredSet:
     """Return the translations in a text file: of every line of the test set, or of the scored ones only."""
-    sentence_count = len(text.sources)
-    line_count = sentence_count + len(text.left_out)
-    hypotheses = _read_lines(path, [line_count, sentence_count], origin)
+    line_count = len(text.sources) + len(text.left_out)
+    hypotheses = _read_lines(path, [line_count, len(text.sources)], origin)
     # Leave out the lines that no system is scored on.
     if len(hypotheses) == line_count:
-        left_out = set(text.left_out)
-        hypotheses = [line for number, line in enumerate(hypotheses, start=1) if number not in left_out]
-    return ScoredSet(text=text, system=path.name, hypotheses=tuple(hypotheses), cut_off=None)
+        hypotheses = [line for number, line in enumerate(hypotheses, start=1) if number not in text.left_out]
+    return ScoredSet(text=text, system=path.name, hypotheses=tuple(hypotheses))
 
 
 def _read_lines(path: Path, fitting_counts: Sequence[int] = (), origin: str = "") -> list[str]:
-    """Return the lines of a text file.
+    """Return the lines of a text file; one that is too long is blank.
 
     Args:
         path: the file, for `translator.corpus.reading.lines.read_lines`.
         fitting_counts: the numbers of lines that fit `origin`; empty: any number.
         origin: the text that the file has to fit, for the message.
 
-    Raises InputError: the number of lines does not fit, or a line is too long.
+    Raises InputError: the number of lines does not fit.
     """
     # A text file of translations has blank lines, so none is dropped.
     parts = read_lines(read_blocks(path), str(path), drop_invalid=False)
-    lines = list(chain.from_iterable(parts))
-    for number, line in enumerate(lines, start=1):
-        if line is Unreadable.LINE_TOO_LONG:
-            raise InputError(f"{path}, line {number:,}: longer than {LONGEST_LINE >> 20} MiB; cut it into sentences")
+    lines = [line if isinstance(line, str) else "" for line in chain.from_iterable(parts)]
     if not lines or (fitting_counts and len(lines) not in fitting_counts):
-        requirement = ""
-        if fitting_counts:
-            requirement = f", {origin} {fitting_counts[0]:,}: line N must be the same sentence in both"
+        requirement = f", {origin} {fitting_counts[0]:,}: line N must be the same sentence in both" if origin else ""
         raise InputError(f"{path} has {len(lines):,} lines{requirement}")
     return lines

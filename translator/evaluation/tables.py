@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 from tabulate import tabulate
 
 from translator.config import MetricName
-from translator.corpus.held_out import HeldOutSet, left_out_note
+from translator.corpus.held_out import left_out_note
 from translator.evaluation.compare import SystemComparison
 from translator.evaluation.metrics import LOWER_IS_BETTER, Score, show_value
 from translator.evaluation.mistakes import MEANINGS
@@ -21,6 +21,7 @@ from translator.run.text import excerpt, text_table
 from translator.subword.glossary import Glossary
 
 Form = Literal["text", "markdown", "latex", "csv"]
+_TABULATE_STYLES: Final = {"markdown": "pipe", "latex": "latex_booktabs"}
 _MARKUP: Final = re.compile(r"[\\`*_{}\[\]<>#|&~$!]")  # characters special to Markdown or HTML
 _BIDI_CONTROL: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _MAX_LABEL: Final = 40  # characters of the name of a system
@@ -45,18 +46,19 @@ class Table(NamedTuple):
 # --- the tables ---
 
 
-def evaluation_tables(systems: Mapping[str, ScoredSet], comparison: SystemComparison | None = None) -> list[Table]:
-    """Return the tables of one test set that have rows: scores, noisy input, significance, mistakes, and sources.
+def evaluation_tables(systems: Mapping[str, ScoredSet], comparisons: Sequence[SystemComparison] = ()) -> list[Table]:
+    """Return the tables of one test set: scores, significance, and mistakes.
 
     Args:
         systems: the test set as each system translated it, by the name of the system.
-        comparison: of these systems, if there are several.
+        comparisons: of systems, and of noisy input; those on other test sets are left out.
     """
-    tables = [score_table({name: scored.scores for name, scored in systems.items()}), noise_table(systems)]
-    if comparison is not None:
-        tables += significance_tables(comparison)
-    tables += [mistake_table(systems), source_table(systems)]
-    return [table for table in tables if table.rows]
+    (name,) = {scored.text.name for scored in systems.values()}
+    tables = [score_table({system: scored.scores for system, scored in systems.items()})]
+    for comparison in comparisons:
+        if comparison.test_set == name:
+            tables += significance_tables(comparison)
+    return [*tables, mistake_table(systems)]
 
 
 def score_table(scores_of_systems: Mapping[str, Sequence[Score]]) -> Table:
@@ -81,7 +83,7 @@ def score_table(scores_of_systems: Mapping[str, Sequence[Score]]) -> Table:
     notes = []
     if len(scores_of_systems) == 1:
         header, *rows = [[row[0], *row[2:]] for row in (header, *rows)]
-        names.append(str(first.label))
+        names.append(first.label)
     else:
         notes += [f"{system}: {scores[0].label}" for system, scores in scores_of_systems.items()]
     if first.interval is not None:
@@ -89,7 +91,7 @@ def score_table(scores_of_systems: Mapping[str, Sequence[Score]]) -> Table:
     notes += [f"{form}: {normalization}" for form, normalization in forms.items() if form != normalization]
     notes += dict.fromkeys(f"signature of {score.metric}: {score.signature}" for score in all_scores)
     return Table(
-        title=", ".join([*filter(None, names), count_sentences(first.sentences, first.left_out)]),
+        title=", ".join([*filter(None, names), _count_sentences(first.sentences, first.left_out)]),
         header=header,
         rows=rows,
         text_columns=len(header) - len(forms),
@@ -106,15 +108,14 @@ def short_form(normalization: str) -> str:
 
 def mistake_table(systems: Mapping[str, ScoredSet]) -> Table:
     """Return the counts of each mistake, like `3 of 20 (15.0%)`, with a column for each system."""
-    rows = [[shown_name(name)] for name in MEANINGS]
-    for scored in systems.values():
-        for row, counts in zip(rows, scored.mistake_counts.values(), strict=True):
-            count, possible = counts["count"], counts["of"]
-            row.append(f"{count:,} of {possible:,} ({count / possible:.1%})" if possible else _NO_VALUE)
-    return Table(
-        title=f"{_name_of_set(systems)}: sentences with mistakes",
-        header=["mistake", *_columns(systems, "sentences")],
-        rows=rows,
+    rows = []
+    for name in MEANINGS:
+        counts = [scored.mistake_counts[name] for scored in systems.values()]
+        rows.append([shown_name(name), *(_share(count["count"], count["of"]) for count in counts)])
+    return _table_by_system(
+        "sentences with mistakes",
+        systems,
+        rows,
         notes=[f"{shown_name(name)}: {meaning}" for name, meaning in MEANINGS.items()],
     )
 
@@ -124,69 +125,41 @@ def shown_name(name: str) -> str:
     return name.replace("_", " ")
 
 
-def source_table(systems: Mapping[str, ScoredSet]) -> Table:
-    """Return BLEU and chrF of each source of the corpus, a column for each metric and system."""
-    first = next(iter(systems.values()))
-    rows = []
-    for source, scores in first.scores_by_source.items():
-        row = [source, f"{first.text.origins.count(source):,}"]
-        for metric in scores:
-            row += [show_value(metric, scored.scores_by_source[source][metric]) for scored in systems.values()]
-        rows.append(row)
-    columns = []
-    for heading in ("BLEU", "chrF"):
-        columns += [f"{heading} {name}".strip() for name in _columns(systems, "")]
-    return Table(
-        title=f"{_name_of_set(systems)}: raw text by source", header=["source", "sentences", *columns], rows=rows
-    )
-
-
-def noise_table(systems: Mapping[str, ScoredSet]) -> Table:
-    """Return the chrF loss of each system under each noise, below the score of the original text."""
-    rows = []
-    for name, scored in systems.items():
-        if not scored.noise:
-            continue
-        label = excerpt(name, _MAX_LABEL)
-        for score in scored.scores:
-            if score.metric == "chrf" and score.normalization == RAW:
-                rows.append([label, "none", score.shown, "", "", ""])
-        for noisy in scored.noise:
-            numbers = [noisy.score.shown, f"{noisy.loss:.2f}", f"{noisy.p_value:.4f}", f"{noisy.changed:,}"]
-            rows.append([label, noisy.way.replace("-", " "), *numbers])
-    return Table(
-        title=f"{_name_of_set(systems)} with noisy input",
-        header=["system", "noise", "chrF", "loss", "p", "changed"],
-        rows=rows,
-        text_columns=2,
-        notes=["changed: sentences that the model reads differently"],
-    )
-
-
 def glossary_table(systems: Mapping[str, ScoredSet], glossary: Glossary) -> Table:
     """Return how many terms of the sources have the translation that the glossary demands, for each system."""
     row = ["terms"]
     for scored in systems.values():
         counts = [glossary.kept(*pair) for pair in zip(scored.text.sources, scored.hypotheses, strict=True)]
         preserved, demanded = (sum(column) for column in zip(*counts, strict=True))
-        row.append(f"{preserved:,} of {demanded:,} ({preserved / demanded:.1%})" if demanded else _NO_VALUE)
-    return Table(
-        title=f"{_name_of_set(systems)}: terms of the glossary with their translation",
-        header=["", *_columns(systems, "kept")],
-        rows=[row] if glossary.terms else [],
-    )
+        row.append(_share(preserved, demanded))
+    return _table_by_system("terms of the glossary with their translation", systems, [row])
+
+
+def _share(count: int, total: int) -> str:
+    return f"{count:,} of {total:,} ({count / total:.1%})" if total else _NO_VALUE
+
+
+def _table_by_system(
+    title: str, systems: Mapping[str, ScoredSet], rows: Sequence[Sequence[str]], notes: Sequence[str] = ()
+) -> Table:
+    """Return a table on a test set with a column for each system; the name of a single system is not shown."""
+    (test_set,) = {scored.text.name for scored in systems.values()}
+    columns = [excerpt(name, _MAX_LABEL) for name in systems] if len(systems) > 1 else ["sentences"]
+    return Table(title=f"{test_set}: {title}", header=["", *columns], rows=rows, notes=notes)
 
 
 def significance_tables(comparison: SystemComparison) -> list[Table]:
     """Return a table for each text form, with a row for each metric and system."""
     text = comparison.baseline.text
-    sentence_count = count_sentences(len(text.sources), text.left_out)
-    baseline = excerpt(next(iter(comparison.sets)), _MAX_LABEL)
+    names = {system: excerpt(system, _MAX_LABEL) for system in comparison.sets}
+    baseline = next(iter(names.values()))
     counts = []
     for system in comparison.compared:
         sentences = comparison.count_sentences(system)
         numbers = f"{sentences['wins']:,} better, {sentences['losses']:,} worse, {sentences['ties']:,} alike"
-        counts.append(f"{excerpt(system, _MAX_LABEL)} against {baseline} by sentence (chrF, raw): {numbers}")
+        counts.append(f"{names[system]} against {baseline} by sentence (chrF, raw): {numbers}")
+    title = f"{text.name}: {_count_sentences(len(text.sources), text.left_out)}; "
+    title += f"differences and p-values against {baseline}; text: "
     tables = []
     for normalization, tests in groupby(comparison.tests, key=lambda test: test.normalization):
         rows = []
@@ -194,13 +167,13 @@ def significance_tables(comparison: SystemComparison) -> list[Table]:
         for metric, tests_of_metric in groupby(tests, key=lambda test: test.metric):
             bootstrap, randomisation = tests_of_metric  # in the order of `METHODS`
             for resampled, exchanged in zip(bootstrap.systems, randomisation.systems, strict=True):
-                rows.append([metric, excerpt(resampled.system, _MAX_LABEL), *_test_cells(metric, resampled, exchanged)])
+                rows.append([metric, names[resampled.system], *_test_cells(metric, resampled, exchanged)])
             notes.append(f"signature of {metric}: {bootstrap.signature}")
             notes.append(f"signature of {metric}, p (ar): {randomisation.signature}")
             if metric in LOWER_IS_BETTER:
                 notes.append(f"lower is better: {metric}")
         table = Table(
-            title=f"{text.name}: {sentence_count}; differences and p-values against {baseline}; text: {normalization}",
+            title=title + normalization,
             header=["metric", "system", "score", "mean ± half CI", "difference", "p (bs)", "p (ar)"],
             rows=rows,
             text_columns=2,
@@ -212,77 +185,58 @@ def significance_tables(comparison: SystemComparison) -> list[Table]:
 
 def _test_cells(metric: MetricName, resampled: SystemResult, exchanged: SystemResult) -> list[str]:
     """Return score, mean, difference and p-values of one system by both methods."""
-    assert resampled.mean is not None and resampled.half_interval is not None
-    mean = f"{show_value(metric, resampled.mean)} ± {show_value(metric, resampled.half_interval)}"
-    if resampled.p_value is None or exchanged.p_value is None:  # the baseline
-        return [show_value(metric, resampled.score), mean, _NO_VALUE, _NO_VALUE, _NO_VALUE]
-    p_values = [f"{resampled.p_value:.4f}", f"{exchanged.p_value:.4f}"]
-    return [show_value(metric, resampled.score), mean, f"{resampled.difference:+.2f}", *p_values]
+    numbers = (resampled.score, resampled.mean, resampled.half_interval)
+    score, mean, half_interval = (show_value(metric, number) for number in numbers if number is not None)
+    cells = [score, f"{mean} ± {half_interval}"]
+    if resampled.p_value is None:  # the baseline
+        return [*cells, *[_NO_VALUE] * 3]
+    return [*cells, f"{resampled.difference:+.2f}", f"{resampled.p_value:.4f}", f"{exchanged.p_value:.4f}"]
 
 
-def count_sentences(sentences: int, left_out: Sequence[int]) -> str:
+def _count_sentences(sentences: int, left_out: Sequence[int]) -> str:
     """Return the number of scored sentences, with a note on the lines, from 1, that are not scored."""
     note = left_out_note(sentences, left_out)
     return f"{sentences:,} sentences" + (f", {note}" if note else "")
-
-
-def _name_of_set(systems: Mapping[str, ScoredSet]) -> str:
-    text: HeldOutSet = next(iter(systems.values())).text
-    return text.name
-
-
-def _columns(systems: Mapping[str, ScoredSet], single: str) -> list[str]:
-    """Return a heading for each system; `single` is that of a single one."""
-    return [excerpt(name, _MAX_LABEL) for name in systems] if len(systems) > 1 else [single]
 
 
 # --- their forms ---
 
 
 def format_tables(tables: Iterable[Table], form: Form = "text") -> list[str]:
-    """Return the tables as lines, and below them, once, their notes."""
+    """Return the tables as lines, each below its title, and below all of them, once, their notes."""
     lines: list[str] = []
     notes: dict[str, None] = {}
     for table in tables:
-        lines += [*_format_table(table, form), ""]
+        lines += [_format_line(excerpt(table.title, _MAX_TITLE), form), *_format_cells(table, form), ""]
         notes.update(dict.fromkeys(table.notes))
-    return [*lines, *(_format_note(note, form) for note in notes)]
+    return [*lines, *(_format_line(note, form) for note in notes)]
 
 
-def _format_table(table: Table, form: Form) -> list[str]:
-    """Return the title and the table as lines."""
-    title = excerpt(table.title, _MAX_TITLE)
+def _format_line(line: str, form: Form) -> str:
+    """Return a title or a note; in Markdown it is a paragraph, in LaTeX a comment."""
     match form:
         case "text":
-            shown = text_table(table.header, table.rows, text_columns=table.text_columns)
-            return [title, *shown.split("\n")]
+            return line
         case "csv":
-            return [_csv_line(row) for row in ([title], table.header, *table.rows)]
+            return _csv_line([line])
         case "markdown":
-            header, *rows = [[escape_markdown(cell) for cell in row] for row in (table.header, *table.rows)]
-            return [f"**{escape_markdown(title)}**", "", *_tabulate(header, rows, "pipe", table.text_columns)]
+            return f"{escape_markdown(line)}\n"
         case "latex":
-            lines = _tabulate(table.header, table.rows, "latex_booktabs", table.text_columns)
-            return [_format_note(title, form), *lines]
+            return f"% {line}"
 
 
-def _tabulate(header: Sequence[str], rows: Sequence[Sequence[str]], style: str, text_columns: int) -> list[str]:
-    """Return a table in a style of tabulate as lines."""
-    alignments = ["left"] * text_columns + ["right"] * (len(header) - text_columns)
-    return tabulate(rows, header, tablefmt=style, disable_numparse=True, colalign=alignments).split("\n")
-
-
-def _format_note(note: str, form: Form) -> str:
-    """Return a note as a line; in LaTeX it is a comment."""
-    match form:
-        case "text":
-            return note
-        case "csv":
-            return _csv_line([note])
-        case "markdown":
-            return f"- {escape_markdown(note)}"
-        case "latex":
-            return f"% {note}"
+def _format_cells(table: Table, form: Form) -> list[str]:
+    """Return header and rows as lines."""
+    if form == "text":
+        return text_table(table.header, table.rows, text_columns=table.text_columns).split("\n")
+    cells = [table.header, *table.rows]
+    if form == "csv":
+        return [_csv_line(row) for row in cells]
+    if form == "markdown":
+        cells = [[escape_markdown(cell) for cell in row] for row in cells]
+    alignments = ["left"] * table.text_columns + ["right"] * (len(table.header) - table.text_columns)
+    style = _TABULATE_STYLES[form]
+    return tabulate(cells[1:], cells[0], tablefmt=style, disable_numparse=True, colalign=alignments).split("\n")
 
 
 def escape_markdown(text: str) -> str:

@@ -11,7 +11,6 @@ from translator.evaluation.tables import (
     mistake_table,
     score_table,
     significance_tables,
-    source_table,
 )
 from translator.run.text import excerpt
 
@@ -38,33 +37,28 @@ def format_scores(scores: Sequence[Score]) -> list[str]:
 
 
 def format_comparison(comparison: SystemComparison, form: Form = "text") -> list[str]:
-    """Return tables of tests, mistakes and sources; as text, then the sentences with the largest differences."""
-    tables = [*significance_tables(comparison), mistake_table(comparison.sets)]
-    sources = source_table(comparison.sets)
-    lines = format_tables([*tables, sources] if sources.rows else tables, form)
+    """Return tables of tests and mistakes; as text, then the sentences with the largest differences."""
+    lines = format_tables([*significance_tables(comparison), mistake_table(comparison.sets)], form)
     return lines if form != "text" else [*lines, *format_differences(comparison)]
 
 
 def format_differences(comparison: SystemComparison) -> list[str]:
     """Return the sentences for which a system is better or worse than the baseline by most."""
-    baseline_name = excerpt(next(iter(comparison.sets)), _MAX_TEXT)
-    baseline = comparison.baseline
+    baseline = excerpt(next(iter(comparison.sets)), _MAX_TEXT)
     lines: list[str] = []
     for name in comparison.compared:
-        system_name = excerpt(name, _MAX_TEXT)
-        system = comparison.sets[name]
-        for direction, rows in comparison.largest_differences(name).items():
-            if rows:
-                lines += ["", f"sentences for which {system_name} is {direction} than {baseline_name} by most:"]
-            for row in rows:
+        system = excerpt(name, _MAX_TEXT)
+        for direction, differences in comparison.largest_differences(name).items():
+            if differences:
+                lines += ["", f"sentences for which {system} is {direction} than {baseline} by most:"]
+            for sentence in differences:
                 # Show a sentence with its references and both translations.
-                named_texts = [("source    ", baseline.text.sources[row])]
-                named_texts += [("reference ", reference) for reference in baseline.text.references[row]]
-                named_texts += [(f"{baseline_name}:", baseline.hypotheses[row])]
-                named_texts += [(f"{system_name}:", system.hypotheses[row])]
-                scores = f"chrF {system.sentence_chrf[row]:.1f}, of {baseline_name} {baseline.sentence_chrf[row]:.1f}"
-                lines.append(f"  sentence {row + 1:,}: {scores}")
-                lines += [f"    {label} {excerpt(text, _MAX_TEXT)}" for label, text in named_texts]
+                texts = [("source    ", sentence["source"])]
+                texts += [("reference ", reference) for reference in sentence["references"]]
+                texts += [(f"{baseline}:", sentence["baseline"]), (f"{system}:", sentence["system"])]
+                scores = f"chrF {sentence['system_chrf']:.1f}, of {baseline} {sentence['baseline_chrf']:.1f}"
+                lines.append(f"  sentence {sentence['sentence']:,}: {scores}")
+                lines += [f"    {label} {excerpt(text, _MAX_TEXT)}" for label, text in texts]
     return lines
 
 

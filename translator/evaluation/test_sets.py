@@ -24,7 +24,7 @@ from translator.corpus.preparation_counts import CorpusReport
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.selecting.folding import fold
 from translator.errors import InputError
-from translator.evaluation.results import has_other_text
+from translator.evaluation.results import saved_text
 from translator.run.files import prepared_folder
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER, progress_bar
@@ -99,12 +99,11 @@ def refuse_other_text(text: HeldOutSet, texts_of_run: Mapping[str, HeldOutSet], 
         texts_of_run: those that the run was split into, which have their names before they are evaluated.
         folder: evaluation folder of the run.
     """
-    named = texts_of_run.get(text.name, text)
-    is_other = (named.sources, named.references) != (text.sources, text.references)
-    if is_other or has_other_text(folder, text):
-        raise InputError(
-            f"{folder} has another text called `{text.name}`; give this one another name: --test-set NAME=PATH"
-        )
+    for named in (texts_of_run.get(text.name), saved_text(folder / text.name)):
+        if named is not None and (named.sources, named.references) != (text.sources, text.references):
+            raise InputError(
+                f"{folder} has another text called `{text.name}`; give this one another name: --test-set NAME=PATH"
+            )
 
 
 # --- the training text ---

@@ -126,12 +126,9 @@ def check_format(name: str, quantization: str | None, config: ModelConfig) -> tu
     """Return the format and the type of its weights; raise InputError if it does not support a model of `config`."""
     if name not in FORMATS:
         raise InputError(f"cannot export to `{name}`; choose one of: {', '.join(FORMATS)}")
-    # A type may exist in another format, which the message then names.
     types = QUANTIZATIONS[name]
     if quantization is not None and quantization not in types:
-        suitable_formats = [format for format in FORMATS if quantization in QUANTIZATIONS[format]]
-        hint = f"; `{quantization}` is a type of: {', '.join(suitable_formats)}" if suitable_formats else ""
-        raise InputError(f"{name} cannot hold weights as `{quantization}`; choose one of: {', '.join(types)}{hint}")
+        raise InputError(f"{name} cannot hold weights as `{quantization}`; choose one of: {', '.join(types)}")
     obstacles = marian_obstacles(config) if name == "marian" else []
     if obstacles:
         advice = "Export it to ctranslate2 or safetensors, or train one with model.norm: post, model.activation: relu "

@@ -37,7 +37,6 @@ class CorpusSize:
 
     pairs: int
     words: int  # of the English side
-    distinct_words: int  # of the side that has fewer
 
     @property
     def sentences(self) -> int:
@@ -47,20 +46,13 @@ class CorpusSize:
 
 def measure(sources: Sequence[SourceConfig]) -> CorpusSize:
     """Return the counts of `sources`; raises CorpusError as `read_pairs` does."""
-    pairs = english_words = 0
-    distinct_english: set[str] = set()
-    distinct_persian: set[str] = set()
+    pairs = words = 0
     for source in sources:
         for pair in progress_bar(read_pairs(source), description=f"measuring {source.name}", unit="pairs"):
-            if pair.defect is not None:
-                continue
-            words = pair.source.lower().split(" ")
-            distinct_english.update(words)
-            distinct_persian.update(pair.target.split(" "))
-            pairs += 1
-            english_words += len(words)
-    distinct_words = min(len(distinct_english), len(distinct_persian))
-    return CorpusSize(pairs=pairs, words=english_words, distinct_words=distinct_words)
+            if pair.defect is None:
+                pairs += 1
+                words += len(pair.source.split(" "))
+    return CorpusSize(pairs=pairs, words=words)
 
 
 def choose(size: CorpusSize, *, gpu: bool) -> list[Choice]:
@@ -78,7 +70,7 @@ def _choices_for_gpu(size: CorpusSize) -> list[Choice]:
     tokens = _by_size(sentences, {20_000: 8192}, 32_768)
     return [
         *_model_choices(
-            vocabulary=_vocabulary_size(size, least=456),  # the recipe needs 256 pieces more, for bytes
+            sentences,
             width=_by_size(sentences, {150_000: 256}, 512),
             dropout=_by_size(sentences, {150_000: 0.3}, 0.2),
         ),
@@ -105,7 +97,7 @@ def _choices_for_cpu(size: CorpusSize) -> list[Choice]:
     dropout_from = _by_size(sentences, {20_000: 0}, updates // 4)
     return [
         *_model_choices(
-            vocabulary=_vocabulary_size(size, least=200),
+            sentences,
             width=width,
             dropout=_by_size(sentences, {10_000: 0.3, 40_000: 0.2, 300_000: 0.15}, 0.1),
         ),
@@ -119,13 +111,8 @@ def _choices_for_cpu(size: CorpusSize) -> list[Choice]:
     ]
 
 
-def _vocabulary_size(size: CorpusSize, least: int) -> int:
-    limits = {300: 400, 1000: 700, 4000: 1000, 20_000: 2000, 300_000: 4000}
-    vocabulary = _by_size(size.sentences, limits, 8000)
-    return min(vocabulary, max(least, size.distinct_words // 2))  # uniform text has fewer pieces
-
-
-def _model_choices(vocabulary: int, width: int, dropout: float) -> list[Choice]:
+def _model_choices(sentences: int, width: int, dropout: float) -> list[Choice]:
+    vocabulary = _by_size(sentences, {300: 400, 1000: 700, 4000: 1000, 20_000: 2000, 300_000: 4000}, 8000)
     return [
         Choice("subword.vocabulary_size", vocabulary, "small enough that each piece is frequent"),
         Choice("model.d_model", width, "fits the size of the corpus"),
@@ -176,8 +163,8 @@ def find_recipe(
     gpu: bool,
     direction: str = "en-fa",
     overrides: Sequence[str] = (),
-) -> tuple[Path, list[str]]:
-    """Return the recipe FOLDER/NAME.yaml for `sources`, and lines that describe it; write it if it is missing.
+) -> tuple[Path, str]:
+    """Return the recipe FOLDER/NAME.yaml for `sources`, and a line that describes it; write it if it is missing.
 
     NAME ends in a number if a recipe for other files or the other direction, or a run folder without a recipe, has
     this name.
@@ -192,7 +179,7 @@ def find_recipe(
             existing = load_config(file).corpus
             if (_files(existing.sources), existing.direction) == (_files(sources), direction):
                 advice = "delete it and its run folder to choose the settings again"
-                return file, [f"{file} exists and is reused; {advice}"]
+                return file, f"{file} exists and is reused; {advice}"
         elif not file.with_suffix("").exists():
             break
 
@@ -209,18 +196,10 @@ def find_recipe(
         f"{'mizan' if gpu else 'cpu-small'}`, which explains them."
     )
     write_text(file, recipe_text(title, values, choices))
-    return file, _summary(file, size, choices)
-
-
-def _summary(file: Path, size: CorpusSize, choices: Sequence[Choice]) -> list[str]:
-    """Return lines that describe a recipe."""
-    lines = [f"{file}: a recipe for {size.pairs:,} pairs, {size.words / size.pairs:.1f} English words each"]
-    time = "on a GPU: not measured"
-    for choice in choices:
-        lines.append(f"  {choice.key:<26} {json.dumps(choice.value):>6}   {choice.why}")
-        if choice.key == "training.max_minutes":
-            time = f"at most {choice.value} minutes of training, then evaluation"
-    return [*lines, f"  time: {time}", ""]
+    minutes = values["training"].get("max_minutes")
+    time = "not measured on a GPU" if gpu else f"at most {minutes} minutes of training, then evaluation"
+    words = size.words / size.pairs
+    return file, f"{file}: a recipe for {size.pairs:,} pairs, {words:.1f} English words each; time: {time}"
 
 
 def as_overrides(sources: Sequence[SourceConfig]) -> list[str]:

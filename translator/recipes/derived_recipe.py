@@ -1,6 +1,7 @@
 """Recipes derived from another run: its settings, changed, with its text among the sources."""
 
 import contextlib
+import itertools
 from collections.abc import Container, Sequence
 from pathlib import Path
 
@@ -28,14 +29,9 @@ def derived_folder(output: str, parent: RunFolder) -> Path:
 
 def free_name(name: str, taken_names: Container[str]) -> str:
     """Return `name`, or `name`-new, or `name`-new-2 and so on: the first that is not taken."""
-    if name not in taken_names:
-        return name
-    candidate = f"{name}-new"
-    number = 1
-    while candidate in taken_names:
-        number += 1
-        candidate = f"{name}-new-{number}"
-    return candidate
+    numbered_names = (f"{name}-new-{number}" for number in itertools.count(2))
+    candidates = itertools.chain([name, f"{name}-new"], numbered_names)
+    return next(candidate for candidate in candidates if candidate not in taken_names)
 
 
 def names_of(config: Config) -> set[str]:

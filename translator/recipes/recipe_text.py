@@ -1,7 +1,6 @@
 """Recipes as values and as text: YAML, with the reason beside each setting that was chosen."""
 
-import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -55,20 +54,13 @@ def recipe_text(title: str, values: Mapping[str, Any], choices: Iterable[Choice]
     """
     reasons = {choice.key: choice.why for choice in choices}
     lines = [f"# {line}" for line in title.splitlines()]
-    for section, settings in values.items():
-        lines += ["", *_yaml_lines({section: settings}, (), reasons)]
+    path: list[str] = []
+    for line in yaml.safe_dump(dict(values), allow_unicode=True, sort_keys=False, width=1000).splitlines():
+        setting = line.lstrip(" ")
+        depth = (len(line) - len(setting)) // 2
+        path[depth:] = [setting.partition(":")[0]]
+        if line and depth == 0:
+            lines.append("")
+        reason = reasons.get(".".join(path))
+        lines.append(line if reason is None else f"{line:<{_COMMENT_COLUMN}} # {reason}")
     return "\n".join(lines) + "\n"
-
-
-def _yaml_lines(values: Mapping[str, Any], path: Sequence[str], reasons: Mapping[str, str]) -> Iterator[str]:
-    """Yield the lines of the settings below the key `path`."""
-    indent = "  " * len(path)
-    for key, value in values.items():
-        if isinstance(value, dict) and value:
-            first, remaining = f"{indent}{key}:", list(_yaml_lines(value, [*path, key], reasons))
-        else:
-            entry = yaml.safe_dump({key: value}, allow_unicode=True, sort_keys=False, width=1000)
-            first, *remaining = textwrap.indent(entry, indent).splitlines()
-        reason = reasons.get(".".join([*path, key]))
-        yield first if reason is None else f"{first:<{_COMMENT_COLUMN}} # {reason}"
-        yield from remaining

@@ -177,8 +177,5 @@ def _evaluate(
         return scores, []
     LOGGER.info("training is over: %s; evaluating the best checkpoint", reason)
     evaluation = evaluate_run(run, checkpoint=checkpoint, own_recipe=True)
-    all_scores: list[Score] = []
-    for scored_set in evaluation.sets:
-        all_scores += scored_set.all_scores
-    show_test_scores(run.tensorboard_folder, all_scores, has_own_set=True)
+    show_test_scores(run.tensorboard_folder, evaluation.scores, has_own_set=True)
     return evaluation.scores, evaluation.samples
