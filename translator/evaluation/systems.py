@@ -14,8 +14,8 @@ from translator.corpus.reading.lines import LONGEST_LINE, Unreadable, read_lines
 from translator.corpus.reading.packing import read_blocks
 from translator.errors import CheckpointError, InputError, RunError
 from translator.evaluation.results import FOREIGN, SOURCE_FILE, ScoredSet, saved_sets
-from translator.run.arabic_shaping import is_persian
 from translator.run.folder import RunFolder
+from translator.run.text import is_persian
 
 
 def read_systems(
