@@ -26,7 +26,7 @@ from translator.core.optimizer import learning_rate
 from translator.core.positions import RotaryPositions, sinusoidal_positions
 from translator.data import DataHandler, DataPosition, collate_rows
 from translator.plots.picture import PAGE_INCHES, colour_of, house_style, write_picture
-from translator.run.arabic_shaping import WORD_START, shown_pieces
+from translator.run.piece_labels import WORD_START, shown_pieces
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "pictures"
 _BLUE: Final = colour_of(0)
@@ -64,7 +64,7 @@ def masks_figure() -> Figure:
 
     # 2. Label the positions of the row.
     english = shown_pieces([spellings[token] for token in batch.source[0].tolist()])
-    persian = shown_pieces([spellings[token] for token in batch.target_input[0].tolist()], right_to_left=True)
+    persian = shown_pieces([spellings[token] for token in batch.target_input[0].tolist()])
 
     # 3. Draw a panel for each mask, with the first query at the top.
     figure = Figure(figsize=(PAGE_INCHES, 3.1))

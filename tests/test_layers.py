@@ -88,7 +88,7 @@ def test_torch_tensorboard_and_pickle_are_imported_only_where_allowed(file: Path
     if room(file) in NO_TORCH:
         names_at_start = imports(file, inside_functions=room(file) not in LAZY_TORCH)
         assert "torch" not in packages(names_at_start)
-    if relative not in ("training/monitoring/event_file.py", "plots/curves.py", "run/tensorboard.py"):
+    if relative not in ("training/monitoring/event_file.py", "plots/curves.py"):
         for name in names:
             assert "tensorboard" not in name.split(".")
     assert packages(names).isdisjoint(["pickle", "dill", "marshal", "shelve"])

@@ -45,22 +45,6 @@ def test_a_mistake_in_an_override_is_not_blamed_on_the_file(tiny: Any) -> None:
         run.config(["search.beam_size=1"])
 
 
-def test_changes_since_the_last_start_are_reported(tiny: Any) -> None:
-    run = begun(tiny())
-    run.note_session({"versions": {"torch": "1"}})
-    run.note_session({"versions": {"torch": "2"}})
-    (message,) = run.environment_changes({"versions": {"torch": "3"}})
-    assert "versions.torch has changed: 2 → 3; results may differ" in message
-
-
-@pytest.mark.parametrize("content", [None, "{"])
-def test_without_a_readable_run_json_no_change_is_reported(tiny: Any, content: str | None) -> None:
-    run = begun(tiny())
-    if content is not None:
-        run.info_file.write_text(content, encoding="utf-8")
-    assert run.environment_changes({"versions": {"torch": "3"}}) == []
-
-
 VERBS = (
     ("translate", "--run", "elsewhere", "hello"),
     ("evaluate", "--run", "elsewhere"),

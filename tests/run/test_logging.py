@@ -65,7 +65,7 @@ def test_progress_without_a_terminal_is_printed_as_plain_lines(clock: SimpleName
         for _ in range(250):
             clock.now += 0.9
             bar.update()
-            bar.set_postfix_str("loss 3.412, 5,210 tokens/s")
+            bar.set_postfix_str("loss 3.412, 5,210 tokens/s", refresh=False)
     text = capsys.readouterr().err
     lines = text.splitlines()
     assert re.fullmatch(r"training: 12\d\d/6000 step \[03:3\d<1:11:\d\d, .*, loss 3.412, 5,210 tokens/s\]", lines[-2])

@@ -37,7 +37,7 @@ def tensorboard(options: argparse.Namespace, stop: StopRequest) -> None:
     # TensorBoard itself would start, and show an empty page.
     if not Path(options.folder).is_dir():
         raise InputError(f"{options.folder} is not a folder; name the folder that holds the runs, for example runs")
-    program = [sys.executable, "-m", "translator.run.tensorboard"]
+    program = [sys.executable, "-m", "tensorboard.main"]
     os.execv(sys.executable, [*program, "--logdir", options.folder, "--port", str(options.port)])
 
 

@@ -1,7 +1,6 @@
 """Load a recipe: YAML text with `--set` overrides becomes a validated `Config`; find the shipped recipes."""
 
 import contextlib
-import copy
 import functools
 import re
 import sys
@@ -9,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import yaml
 from pydantic import ValidationError
 
-from translator.config.document import Document, apply_override, read_yaml
+from translator.config.document import Document
 from translator.config.mistakes import explain
 from translator.config.paths import shipped_folder
 from translator.config.sections import Config
@@ -51,9 +51,8 @@ def parse_config(text: str, name: str, overrides: Sequence[str] = ()) -> Config:
 
 @functools.lru_cache(maxsize=16)  # a command reads the settings of a run several times, and parsing takes 20 ms
 def _parsed(text: str, name: str, overrides: tuple[str, ...]) -> Config:
-    document = Document()
     try:
-        document.values = read_yaml(text, document) or {}
+        document = Document(text)
     except ConfigError as error:
         raise ConfigError(f"{name}: {error}") from error
     if not isinstance(document.values, dict):
@@ -65,27 +64,30 @@ def config_of(values: Mapping[str, Any], name: str, overrides: Sequence[str] = (
     """Return the config of computed values.
 
     Args:
-        values: sections, each with the values of its keys; unchanged.
+        values: sections, each with the values of its keys.
         name: what error messages call the values.
         overrides: `key.path=value`, as for `load_config`.
 
     Raises ConfigError: it lists every mistake with its key path.
     """
-    document = Document(values=copy.deepcopy(dict(values)), places={(): "computed value"})
-    return _validated(document, name, overrides)
+    return _validated(Document(yaml.safe_dump(values), "computed value"), name, overrides)
 
 
-def _validated(document: Document, name: str, overrides: Sequence[str]) -> Config:
-    """Return the config of `document`, which `overrides` change; raise ConfigError with all mistakes."""
+def _validated(document: Document, name: str, overrides: Sequence[str], ignored: Sequence[str] = ()) -> Config:
+    """Return the config of `document`, which `overrides` change; raise ConfigError with all mistakes.
+
+    `ignored` are pydantic's types of mistakes that do not count.
+    """
     # 1. The overrides.
     for override in overrides:
-        apply_override(override, document)
+        document.override(override)
 
     # 2. Types, ranges and rules.
+    config: Any = None
     try:
         config = Config.model_validate(document.values)
     except ValidationError as error:
-        details = error.errors(include_url=False)
+        details = [detail for detail in error.errors(include_url=False) if detail["type"] not in ignored]
         document.problems += explain(details, document)
 
     # 3. All mistakes at once.
@@ -98,16 +100,8 @@ def check_overrides(overrides: Sequence[str], name: str) -> None:
 
     For a recipe `name` whose other values are not known yet.
     """
-    document = Document(values={}, places={(): "computed value"})
-    for override in overrides:
-        apply_override(override, document)
-    try:
-        Config.model_validate(document.values)
-    except ValidationError as error:
-        # Rules and missing keys are matters of the whole recipe.
-        details = [detail for detail in error.errors(include_url=False) if detail["type"] not in ("rules", "missing")]
-        document.problems += explain(details, document)
-    _refuse(document.problems, name)
+    # Rules and missing keys are matters of the whole recipe.
+    _validated(Document(""), name, overrides, ignored=("rules", "missing"))
 
 
 def _refuse(problems: Sequence[str], name: str) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from translator.config import SourceConfig
-from translator.config.document import Document, apply_override
+from translator.config.document import Document
 from translator.config.paths import expand_homes, present_path
 from translator.corpus.reading.forms import form_of, without_packing
 from translator.corpus.reading.languages import LanguageCode, split_language
@@ -78,10 +79,11 @@ def with_overrides(sources: Sequence[SourceConfig], overrides: Sequence[str]) ->
 
     Mistakes are left to the recipe that `sources` become a part of, which gets the same overrides.
     """
-    document = Document(values={"corpus": {"sources": [source.model_dump() for source in sources]}})
+    text = yaml.safe_dump({"corpus": {"sources": [source.model_dump(mode="json") for source in sources]}})
+    document = Document(text)
     for override in overrides:
         if override.strip().startswith("corpus.sources."):
-            apply_override(override, document)
+            document.override(override)
     try:
         return TypeAdapter(list[SourceConfig]).validate_python(document.values["corpus"]["sources"])
     except ValidationError:

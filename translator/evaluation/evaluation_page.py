@@ -13,9 +13,9 @@ from translator.evaluation.mistakes import MEANINGS
 from translator.evaluation.results import ScoredSet
 from translator.evaluation.tables import evaluation_tables, shown_name
 from translator.evaluation.word_differences import mark_differences
-from translator.run.arabic_shaping import is_persian
 from translator.run.folder import RunFolder
 from translator.run.pages import page_script, render_page, visible
+from translator.run.text import is_persian
 
 MAX_SENTENCES: Final = 5000  # per test set in the page; more make a browser slow
 

@@ -7,8 +7,7 @@ from typing import Final
 
 from translator.corpus.held_out import HeldOutSet
 from translator.corpus.selecting.number_agreement import numbers_of
-from translator.run.arabic_shaping import is_persian
-from translator.run.text import excerpt
+from translator.run.text import excerpt, is_persian
 from translator.search.loop_detection import looping_words, words_of
 from translator.subword.placeholders import is_number, things_to_copy
 

@@ -13,8 +13,8 @@ from translator.corpus.reading.lines import read_lines
 from translator.corpus.reading.packing import read_blocks
 from translator.errors import InputError, RunError
 from translator.evaluation.results import FOREIGN, ScoredSet, saved_sets, saved_text
-from translator.run.arabic_shaping import is_persian
 from translator.run.folder import RunFolder
+from translator.run.text import is_persian
 
 
 def read_systems(

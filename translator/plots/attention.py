@@ -17,7 +17,7 @@ from translator.errors import InputError
 from translator.inference.engines.torch_searcher import TorchSearcher, weights_of_layers
 from translator.inference.translator import Translator
 from translator.plots.picture import PAGE_INCHES, house_style
-from translator.run.arabic_shaping import shown_pieces
+from translator.run.piece_labels import shown_pieces
 
 Kind = Literal["cross", "encoder", "decoder"]
 """`cross` is the decoder's attention to the encoder, `encoder` and `decoder` that of either to itself."""
@@ -125,8 +125,8 @@ def attention_figure(
     """
     query_side = "source" if kind == "encoder" else "target"
     key_side = "target" if kind == "decoder" else "source"
-    query_labels = shown_pieces(queries, right_to_left=query_side == "target")
-    key_labels = shown_pieces(keys, right_to_left=key_side == "target")
+    query_labels = shown_pieces(queries)
+    key_labels = shown_pieces(keys)
 
     # 1. Choose the sizes; a longer sentence gives a wider picture.
     column_count = len(rows[0])

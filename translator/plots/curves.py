@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from translator.errors import InputError, RunError
-from translator.plots.picture import PAGE_INCHES, as_label, colour_of, house_style
+from translator.plots.picture import PAGE_INCHES, colour_of, house_style
 from translator.run.folder import RunFolder
 
 Numbers = npt.NDArray[np.float64]
@@ -129,7 +129,7 @@ def curves_figure(runs: Mapping[str, Curves], metrics: Sequence[str], over: Over
     # 3. Name the runs below the panels.
     handles = []
     for number, name in enumerate(runs):
-        handles.append(Line2D([], [], color=colour_of(number), label=as_label(name)))
+        handles.append(Line2D([], [], color=colour_of(number), label=name))
     handles.append(Line2D([], [], color="#555555", linestyle="dashed", label="training"))
     figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 4))
     return figure

@@ -10,8 +10,8 @@ import matplotlib.style
 from matplotlib.figure import Figure
 
 from translator.errors import InputError
-from translator.run.arabic_shaping import FONT, WORD_START, shown_pieces
 from translator.run.output_paths import refuse_input_as_output, write_output
+from translator.run.piece_labels import FONT
 
 PAGE_INCHES: Final = 7.6  # width of a picture that fills a page of the docs; font sizes suit it
 _COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -47,11 +47,6 @@ def house_style() -> Iterator[None]:
 def colour_of(number: int) -> str:
     """Return the colour of the curve `number`, from 0; colours repeat when all are used."""
     return _COLOURS[number % len(_COLOURS)]
-
-
-def as_label(text: str) -> str:
-    """Return `text` as a label: Persian joined and right to left, without characters missing in the font."""
-    return shown_pieces([WORD_START + text])[0]
 
 
 def check_picture(path: Path) -> None:

@@ -13,7 +13,6 @@ from translator.config import Config, load_config, parse_config, resolved_yaml
 from translator.config.keys import Effect
 from translator.config.resuming import NO_CHANGES, Changes, compare_settings, refusal
 from translator.errors import ConfigError, RunError
-from translator.run import provenance
 from translator.run.files import new_folder, storage_errors, write_bytes, write_json, write_text
 from translator.run.records import RecordError, read_record
 
@@ -147,12 +146,6 @@ class RunFolder:
         with contextlib.suppress(OSError, RecordError):
             return read_record(_SESSIONS, self.info_file.read_bytes())["sessions"]
         return []
-
-    def environment_changes(self, environment: dict[str, Any]) -> list[str]:
-        """Return the differences between the last session and `environment`, one line each."""
-        # Only the last session counts: an earlier change was reported when it happened.
-        sessions = self.sessions()
-        return provenance.environment_changes(sessions[-1], environment) if sessions else []
 
 
 def run_that_wrote(file: Path) -> RunFolder | None:

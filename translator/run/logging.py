@@ -1,6 +1,7 @@
 """Messages, progress bars and timed stages; output goes to standard error and log.txt."""
 
 import contextlib
+import io
 import logging
 import math
 import sys
@@ -114,7 +115,6 @@ class _Bar(tqdm):  # type: ignore[type-arg]  # it is generic for type checkers o
     """A progress bar whose time left is also limited by `end`, and which an error removes."""
 
     end = math.inf  # time limit of the work, on the monotonic clock
-    lines: "_Lines | None" = None  # where there is no terminal
 
     @property
     def format_dict(self) -> dict[str, Any]:
@@ -130,28 +130,17 @@ class _Bar(tqdm):  # type: ignore[type-arg]  # it is generic for type checkers o
     def close(self) -> None:
         """Leave the finished bar; after an error, a half-full one above the message would only confuse."""
         self.leave = sys.exc_info()[0] is None
-        if not self.disable and isinstance(self.lines, _Lines):
-            self.lines.due = 0.0 if self.leave else math.inf
         super().close()
 
 
-class _Lines:
-    """A file for a bar where there is no terminal: of what the bar draws, a line every 10 seconds and the last one."""
+class _Lines(io.StringIO):
+    """A file for a bar where there is no terminal: what the bar draws becomes lines."""
 
-    def __init__(self) -> None:
-        self.due = time.monotonic() + SECONDS_BETWEEN_LINES  # when the next line is printed
-
-    def write(self, text: str) -> None:
-        """Print a drawing of the bar as a line, without the codes that move the cursor, if one is due."""
-        line = text.strip()
-        now = time.monotonic()
-        if line and now >= self.due:
-            self.due = now + SECONDS_BETWEEN_LINES
-            with contextlib.suppress(OSError):  # as in `print_error`
-                sys.stderr.write(f"{printable(line)}\n")
-
-    def flush(self) -> None:
-        """Do nothing: the system shows what standard error gets at once."""
+    def write(self, text: str) -> int:
+        """Print a drawing of the bar as a line, without the codes that move the cursor."""
+        if line := text.strip():
+            print_error(printable(line))
+        return len(text)
 
 
 def progress_bar(
@@ -163,7 +152,7 @@ def progress_bar(
     unit: str = "it",
     silent: bool = False,
 ) -> "tqdm[Item]":
-    """Return a tqdm bar; without a terminal, progress appears as plain lines, at most one every 10 seconds.
+    """Return a tqdm bar; without a terminal, progress appears as plain lines, one every 10 seconds.
 
     Args:
         items: what the bar iterates over; None for a bar with manual updates.
@@ -176,21 +165,20 @@ def progress_bar(
     count = "{n_fmt}/{total_fmt}"
     times = "[{elapsed}<{left}, {rate_fmt}{postfix}]"
     # In a file or a pipe, a bar that is drawn again and again would be thousands of lines.
-    lines = None if sys.stderr.isatty() else _Lines()
-    bar: _Bar = _Bar(
+    is_drawn = sys.stderr.isatty()
+    return _Bar(
         items,
-        file=lines or sys.stderr,
+        file=sys.stderr if is_drawn else _Lines(),
         desc=description,
         total=total,
         initial=initial,
         unit=unit,
         disable=silent,
-        dynamic_ncols=lines is None,
-        mininterval=1.0 if lines else 0.2,
-        bar_format=f"{{desc}}: {count} {{unit}} {times}" if lines else f"{{l_bar}}{{bar}}| {count} {times}",
+        dynamic_ncols=is_drawn,
+        mininterval=0.2 if is_drawn else SECONDS_BETWEEN_LINES,
+        delay=0.0 if is_drawn else SECONDS_BETWEEN_LINES,
+        bar_format=f"{{l_bar}}{{bar}}| {count} {times}" if is_drawn else f"{{desc}}: {count} {{unit}} {times}",
     )
-    bar.lines = lines
-    return bar
 
 
 def end_within(bar: "tqdm[Any]", seconds: float) -> None:

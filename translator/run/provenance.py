@@ -1,22 +1,19 @@
-"""Provenance of a run: versions, git commit and hardware; what has changed since the last start."""
+"""Provenance of a run: versions, git commit and hardware."""
 
 import contextlib
 import os
 import platform
 import subprocess
 import sys
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
 from translator import __version__
-from translator.config.resuming import flatten
 
 _PACKAGES: Final = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic")
 """Packages whose version can change a score."""
-_MACHINE: Final = ("versions", "hardware", "processes", "threads", "choices")  # may change the bits of a result
 _SECONDS_FOR_GIT: Final = 10
 
 
@@ -39,24 +36,6 @@ def describe_environment() -> dict[str, Any]:
             "gpus": [torch.cuda.get_device_name(number) for number in range(gpu_count)],
         },
     }
-
-
-def environment_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return what of the environment has changed and may change the bits of a result, one line each.
-
-    Args:
-        before: an earlier result of `describe_environment`, with extra keys that the training adds.
-        now: the same, of this start.
-    """
-    # Dates and commands always differ; only what can change the bits of a result is compared.
-    old_values = flatten({key: before.get(key) for key in _MACHINE})
-    new_values = flatten({key: now.get(key) for key in _MACHINE})
-    changes = []
-    for key in old_values | new_values:
-        old, new = old_values.get(key), new_values.get(key)
-        if old != new:
-            changes.append(f"since the last start of this run {key} has changed: {old} → {new}; results may differ")
-    return changes
 
 
 def package_versions() -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Text for terminals and logs: escaping, excerpts, tables, and lines on standard output."""
 
 import os
+import re
 import shlex
 import sys
 import textwrap
@@ -13,6 +14,8 @@ from translator.run.files import explain_os_error
 _STEERING: Final = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode categories of control characters, invisible format characters, lone surrogates and line separators."""
 _HARMLESS: Final = "\n\t\u200c\u200d"  # allowed in messages: line ends, tabs, ZWNJ and ZWJ
+
+_ARABIC_LETTER: Final = re.compile("[\u0620-\u064a\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc]")
 
 
 def printable(text: str) -> str:
@@ -28,6 +31,12 @@ def _escaped(character: str) -> str:
     if character in _HARMLESS or unicodedata.category(character) not in _STEERING:
         return character
     return ascii(character)[1:-1]
+
+
+def is_persian(text: str) -> bool:
+    """Return whether most letters of `text` are of the Arabic script."""
+    arabic = len(_ARABIC_LETTER.findall(text))
+    return arabic > 0 and 2 * arabic >= sum(map(str.isalpha, text))
 
 
 def excerpt(text: str, longest: int) -> str:

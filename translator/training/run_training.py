@@ -156,8 +156,6 @@ def _record_restart(run: RunFolder, changes: Changes, choices: Choices, processe
         "processes": processes,
         "threads": torch.get_num_threads(),
     }
-    for line in run.environment_changes(environment):
-        LOGGER.info(line)
     LOGGER.info(choices.summary(processes))
     run.note_session(environment, changes)
 

@@ -9,7 +9,7 @@ from typing import Final, Literal, TextIO
 Display = Literal["auto", "logical", "visual"]
 Order = Literal["logical", "visual"]
 
-_JOINERS: Final = "\u200c\u200d"  # zero-width non-joiner and joiner, which change the shapes of letters
+_ZWNJ: Final = "\u200c"  # it changes the shapes of letters
 _FIRST_VTE_IN_ORDER: Final = 5800  # GNOME Terminal's widget reorders Persian since 0.58
 _DO_NOT_ORDER: Final = ("vscode", "iTerm.app", "WezTerm", "ghostty", "Hyper", "tmux", "alacritty", "kitty")
 """TERM_PROGRAM of terminals that show (or in old versions showed) Persian unjoined and from left to right."""
@@ -46,13 +46,12 @@ def visual_lines(text: str, columns: int | None = None) -> list[str]:
         text: characters in logical order, as typed.
         columns: maximum length of a line; None means the width of the terminal.
     """
+    from arabic_reshaper import reshape
     from bidi.algorithm import get_display  # `bidi.get_display` does not mirror brackets
 
-    from translator.run.arabic_shaping import shaped
-
     width = columns or shutil.get_terminal_size().columns
-    # Invisible direction marks would be obeyed by some terminals.
-    printable = "".join(letter for letter in text if unicodedata.category(letter) != "Cf" or letter in _JOINERS)
+    # Invisible direction marks would be obeyed by some terminals. A ZWJ stops arabic-reshaper (3.1.0).
+    printable = "".join(letter for letter in text if unicodedata.category(letter) != "Cf" or letter == _ZWNJ)
     # Wrap before reordering: a terminal that wraps a reordered line shows its end before its beginning.
     lines = textwrap.wrap(printable, width, break_on_hyphens=False) or [""]
-    return [get_display(shaped(line), base_dir="R") for line in lines]
+    return [get_display(reshape(line), base_dir="R") for line in lines]

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from translator.run.arabic_shaping import FONT, shown_pieces
+from translator.run.piece_labels import FONT, shown_pieces
 
 _CELL_INCHES: Final = 0.3
 _LARGEST_INCHES: Final = 24.0  # longest side of the map
@@ -28,10 +28,10 @@ def attention_figure(
     canvas = FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     image = axes.imshow(weights, vmin=0.0, vmax=1.0, cmap="viridis", aspect="equal")
-    # The pieces beside their rows and columns; Persian ones in visual order.
+    # The pieces beside their rows and columns.
     font = {"fontfamily": FONT, "fontsize": min(11.0, 0.62 * cell * _POINTS_PER_INCH), "parse_math": False}
     axes.set_xticks(range(columns), shown_pieces(source_pieces), rotation=90, **font)
-    axes.set_yticks(range(rows), shown_pieces(target_pieces, right_to_left=True), **font)
+    axes.set_yticks(range(rows), shown_pieces(target_pieces), **font)
     axes.tick_params(length=0)
     axes.xaxis.tick_top()
     figure.colorbar(image, ax=axes, shrink=min(1.0, 3.0 / (cell * rows)), label="attention")

@@ -14,8 +14,8 @@ from tabulate import tabulate
 from translator.evaluation import Score, TranslatedPair
 from translator.evaluation.tables import escape_markdown
 from translator.evaluation.text_variants import RAW
-from translator.run.arabic_shaping import is_persian
 from translator.run.files import storage_errors
+from translator.run.text import is_persian
 
 TEST_SUFFIX: Final = ".test"  # suffix of an event file that an evaluation wrote
 _VALIDATION_TAGS: Final = {

@@ -140,7 +140,7 @@ class Monitor:
             values += [f"{name} {value:.6g}" for name, value in curves[group].items()]
         RECORD.info(f"step {step:,}: {'  '.join(values)}")
         self._events.add_curves(curves, step)
-        self._bar.set_postfix_str(f"loss {loss:.3f}")
+        self._bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
 
     def _count_skipped(self, finite: Sequence[bool]) -> None:
         """Count the updates that were skipped; raise RunError on all ranks if there are too many in a row."""
