@@ -16,6 +16,7 @@ TREE, TREE_FA = statement("tree", "beautiful")
 ROAD, ROAD_FA = question("road", "new")
 TABLE, TABLE_FA = seen("table", "clean")
 CUT = "¦"  # marks the end of a sentence in the list of boundaries
+INPUTS = Path("../shared/inputs").resolve()
 BOUNDARIES = Path(__file__).with_name("sentence_boundaries.txt").read_text(encoding="utf-8").splitlines()
 
 
@@ -169,6 +170,16 @@ def test_paragraphs_joins_hard_wrapped_lines(small_run: Path, tmp_path: Path) ->
 
     assert translated(small_run, source, "--paragraphs", "--output", str(tmp_path / "out.fa")).code == 0
     assert (tmp_path / "out.fa").read_text(encoding="utf-8").splitlines() == expected
+
+
+@pytest.mark.skipif(not INPUTS.exists(), reason="needs ../shared/inputs")
+def test_a_wrapped_file_as_people_have_it_is_joined_in_files_and_pipes(small_run: Path, tmp_path: Path) -> None:
+    text = (INPUTS / "wrapped.en").read_text(encoding="utf-8")
+    expected = translator("translate", "--run", small_run, " ".join(text.split())).lines
+    assert len(expected) == 1
+    assert translated(small_run, INPUTS / "wrapped.en", "--paragraphs").lines == expected
+    assert translator("translate", "--run", small_run, "--paragraphs", stdin=text).lines == expected
+    assert len(translated(small_run, INPUTS / "wrapped.en").lines) == len(text.splitlines())
 
 
 def test_paragraphs_keeps_items_headings_and_quotations_apart(small_run: Path) -> None:

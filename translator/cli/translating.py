@@ -49,7 +49,7 @@ def translate(options: argparse.Namespace, stop: StopRequest) -> None:
     elif options.input is not None:
         translate_stream(load, translator, document(Path(options.input)), sys.stdout)
     elif sys.stdin.isatty():
-        translate_interactively(form, translator, display)
+        translate_interactively(form, translator, display, paragraphs=options.paragraphs)
     else:
         translate_stream(load, translator, document(sys.stdin.fileno()), sys.stdout)
 
