@@ -16,6 +16,7 @@ TREE, TREE_FA = statement("tree", "beautiful")
 ROAD, ROAD_FA = question("road", "new")
 TABLE, TABLE_FA = seen("table", "clean")
 CUT = "¦"  # marks the end of a sentence in the list of boundaries
+INPUTS = Path("../shared/inputs").resolve()
 BOUNDARIES = Path(__file__).with_name("sentence_boundaries.txt").read_text(encoding="utf-8").splitlines()
 
 
@@ -171,6 +172,16 @@ def test_paragraphs_joins_hard_wrapped_lines(small_run: Path, tmp_path: Path) ->
     assert (tmp_path / "out.fa").read_text(encoding="utf-8").splitlines() == expected
 
 
+@pytest.mark.skipif(not INPUTS.exists(), reason="needs ../shared/inputs")
+def test_a_wrapped_file_as_people_have_it_is_joined_in_files_and_pipes(small_run: Path, tmp_path: Path) -> None:
+    text = (INPUTS / "wrapped.en").read_text(encoding="utf-8")
+    expected = translator("translate", "--run", small_run, " ".join(text.split())).lines
+    assert len(expected) == 1
+    assert translated(small_run, INPUTS / "wrapped.en", "--paragraphs").lines == expected
+    assert translator("translate", "--run", small_run, "--paragraphs", stdin=text).lines == expected
+    assert len(translated(small_run, INPUTS / "wrapped.en").lines) == len(text.splitlines())
+
+
 def test_paragraphs_keeps_items_headings_and_quotations_apart(small_run: Path) -> None:
     text = f"# The old\n{BOOK}\n- Is the\n  road new?\n- {TREE}\n1. {BOOK}\n2) {TREE}\n{ROAD}\n"
     result = translator("translate", "--run", small_run, "--paragraphs", stdin=text)
@@ -226,32 +237,32 @@ def test_line_ends_of_every_kind_and_utf_16_are_read(
 # --- files that are refused ---
 
 SUBTITLES = "1\n00:00:02,830 --> 00:00:05,560\nThe book is old.\n"
+TABLE_ADVICE = "write its texts to a table"
 XLIFF = '<?xml version="1.0"?>\n<xliff version="1.2">\n</xliff>\n'
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "kind"),
+    ("name", "content", "kind", "advice"),
     [
-        ("film.srt", SUBTITLES, "subtitles"),
-        ("film.txt", SUBTITLES, "subtitles"),
-        ("film.vtt", "WEBVTT\n\n00:02.830 --> 00:05.560\nThe book is old.\n", "subtitles"),
-        ("ui.po", '# made up\nmsgid ""\nmsgstr ""\n', "PO"),
-        ("ui.mo", "\xde\x12\x04\x95" + "\0" * 24, "MO"),
-        ("ui.xlf", XLIFF, "XLIFF"),
-        ("ui.xml", XLIFF, "XLIFF"),
-        ("Localizable.strings", '"title" = "The book is old.";\n', ".strings"),
-        ("ui.en.json", '{\n  "title": "The book is old."\n}\n', "JSON object"),
+        ("film.txt", SUBTITLES, "subtitles", "ends in .srt or .vtt, and translate it with --input"),
+        ("film.ass", "[Script Info]\n", "subtitles", TABLE_ADVICE),
+        ("ui.txt", '# made up\nmsgid ""\nmsgstr ""\n', "PO", "ends in .po, and translate it with --input"),
+        ("ui.mo", "\xde\x12\x04\x95" + "\0" * 24, "MO", "msgunfmt FILE > texts.po"),
+        ("ui.xlf", XLIFF, "XLIFF", TABLE_ADVICE),
+        ("ui.xml", XLIFF, "XLIFF", TABLE_ADVICE),
+        ("Localizable.strings", '"title" = "The book is old.";\n', ".strings", TABLE_ADVICE),
+        ("ui.en.json", '{\n  "title": "The book is old."\n}\n', "JSON object", TABLE_ADVICE),
     ],
 )
 def test_subtitles_and_messages_of_programs_are_refused_with_one_message(
-    name: str, content: str, kind: str, small_run: Path, tmp_path: Path
+    name: str, content: str, kind: str, advice: str, small_run: Path, tmp_path: Path
 ) -> None:
     source = tmp_path / name
     source.write_bytes(content.encode("latin-1"))
     result = translated(small_run, source, "--output", str(tmp_path / "out.fa"))
     assert result.code == 2
     assert kind in result.err
-    assert "write its texts to a table" in result.err
+    assert advice in result.err
     assert len(result.err.splitlines()) == 1
     assert not (tmp_path / "out.fa").exists()
 

@@ -16,16 +16,17 @@ from tests.support.loud_translator import ENVIRONMENT, STOPPABLE, loud
 from translator.inference.files.output_formats import OutputForm
 from translator.inference.files.prompt import translate_texts
 
-CALL = "translate_interactively(OutputForm(), loud())"
+CALL = "translate_interactively(OutputForm(), loud(){settings})"
+INPUTS = Path("../shared/inputs").resolve()
 
 
 class Person:
     """Types at a terminal and reads its screen, while the program's standard output goes elsewhere."""
 
-    def __init__(self, state: Path) -> None:
+    def __init__(self, state: Path, settings: str = "") -> None:
         self._master, slave = pty.openpty()
         self._elsewhere, output = os.pipe()
-        command = [sys.executable, "-c", STOPPABLE.format(call=CALL)]
+        command = [sys.executable, "-c", STOPPABLE.format(call=CALL.format(settings=settings))]
         environment = ENVIRONMENT | {"XDG_STATE_HOME": str(state)}
         self.process = subprocess.Popen(command, stdin=slave, stdout=output, stderr=slave, env=environment)
         os.close(slave)
@@ -91,6 +92,26 @@ def test_the_prompt_is_kept_out_of_the_output_and_its_history_is_saved(tmp_path:
     assert person.output == b"ABCD\n"
     assert history.read_text(encoding="utf-8").splitlines() == ["abc", "abcd"]
     assert history.stat().st_mode & 0o077 == 0, "what a person typed is theirs alone"
+
+
+def test_lines_up_to_an_empty_one_are_a_paragraph(tmp_path: Path) -> None:
+    person = Person(tmp_path, ", paragraphs=True")
+    for line in ("", "The book", "is old.", "", " ", "- one", "- two", "", "the", "last"):
+        person.type_at_prompt(line.encode() + b"\r")
+    person.type_at_prompt(b"\x04")  # Ctrl-D ends a paragraph, too
+    assert person.leave() == 0
+    assert person.output == b"THE BOOK IS OLD.\n- ONE\n- TWO\nTHE LAST\n"
+
+
+@pytest.mark.skipif(not INPUTS.exists(), reason="needs ../shared/inputs")
+def test_a_wrapped_file_typed_at_the_prompt_is_one_line(tmp_path: Path) -> None:
+    lines = (INPUTS / "wrapped.en").read_text(encoding="utf-8").splitlines()
+    person = Person(tmp_path, ", paragraphs=True")
+    for line in [*lines, ""]:
+        person.type_at_prompt(line.encode() + b"\r")
+    person.type_at_prompt(b"\x04")
+    assert person.leave() == 0
+    assert person.output.decode() == " ".join(lines).upper() + "\n"
 
 
 @pytest.mark.parametrize(("form", "order"), [("text", "visual"), ("text", "logical"), ("tsv", "visual")])

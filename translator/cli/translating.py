@@ -14,9 +14,12 @@ from translator.inference.files.document import Document
 from translator.inference.files.file_translation import translate_file
 from translator.inference.files.output_formats import OutputForm
 from translator.inference.files.prompt import translate_interactively, translate_texts
+from translator.inference.files.whole_files import read_whole_file, translate_whole_file
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
+from translator.run.output_paths import refuse_input_as_output, write_output
 from translator.run.signals import StopRequest
+from translator.run.text import write_lines
 from translator.serve import Limits, check_installed
 
 
@@ -29,10 +32,30 @@ def translate(options: argparse.Namespace, stop: StopRequest) -> None:
     form.check()
     document = partial(Document, form=form, column=options.column, paragraphs=options.paragraphs)
     _check_input(options)
+    whole_file = None
     if options.input is not None:
-        document(Path(options.input)).check()
+        source = Path(options.input)
+        whole_file = read_whole_file(source)
+        if whole_file is None:
+            document(source).check()
+        elif form != OutputForm() or options.column is not None or options.paragraphs:
+            raise InputError(
+                f"{source} is translated as a whole; leave out --format, --n-best, --scores, --alignment, --attention, "
+                "--prefix, --column and --paragraphs"
+            )
+        if options.output is not None:
+            refuse_input_as_output([source], options.output)
     runs = tuple(chosen_runs(options.runs))
     load = partial(load_model, runs, options.engine, options.checkpoint, options.device, tuple(overrides))
+
+    # A file that is read and written as a whole.
+    if whole_file is not None:
+        content = translate_whole_file(load(), whole_file, source.name)
+        if options.output is not None:
+            write_output(options.output, content)
+        else:
+            write_lines(sys.stdout, content.removesuffix("\n").split("\n"))
+        return
 
     # From file to file: the worker processes load the model.
     if options.output is not None:
@@ -49,7 +72,7 @@ def translate(options: argparse.Namespace, stop: StopRequest) -> None:
     elif options.input is not None:
         translate_stream(load, translator, document(Path(options.input)), sys.stdout)
     elif sys.stdin.isatty():
-        translate_interactively(form, translator, display)
+        translate_interactively(form, translator, display, paragraphs=options.paragraphs)
     else:
         translate_stream(load, translator, document(sys.stdin.fileno()), sys.stdout)
 

@@ -114,44 +114,58 @@ class UnreadForm(NamedTuple):
 
     kind: str
     suffixes: tuple[str, ...]
-    to_csv: str  # commands that write its texts as a table with the column `source`
+    advice: str  # how its texts are translated
     start: re.Pattern[bytes] | None = None  # how such a file begins, if that tells it from text
+
+
+def _by_table(commands: str) -> str:
+    """Return the advice for a form of which these commands write the texts as a table."""
+    return (
+        f"with the Translate Toolkit, write its texts to a table (`{commands}; po2csv texts.po texts.csv`), and "
+        "translate that with --column source"
+    )
 
 
 _UNREAD_FORMS: Final = (
     UnreadForm(
         kind="a file of subtitles",
-        suffixes=(".srt", ".vtt", ".ass", ".ssa"),
-        start=re.compile(rb"\s*(?:WEBVTT\b|\[Script Info\]|\d+\s*?\n\d+:\d\d:\d\d[.,]\d+ +-->)"),
-        to_csv="sub2po FILE texts.po; po2csv texts.po texts.csv",
+        suffixes=(".srt", ".vtt"),
+        start=re.compile(rb"\s*(?:WEBVTT\b|\d+\s*?\n\d+:\d\d:\d\d[.,]\d+ +-->)"),
+        advice="save it under a name that ends in .srt or .vtt, and translate it with --input",
+    ),
+    UnreadForm(
+        kind="a file of subtitles (.ass)",
+        suffixes=(".ass", ".ssa"),
+        start=re.compile(rb"\s*\[Script Info\]"),
+        advice=_by_table("sub2po FILE texts.po"),
     ),
     UnreadForm(
         kind="a file of messages of a program (PO)",
         suffixes=(".po", ".pot"),
         start=re.compile(rb"(?:#[^\n]*\n|\s)*+msg(?:id|ctxt) \""),
-        to_csv="po2csv FILE texts.csv",
+        advice="save it under a name that ends in .po, and translate it with --input",
     ),
     UnreadForm(
         kind="a file of messages of a program (MO)",
         suffixes=(".mo",),
-        to_csv="msgunfmt FILE > texts.po; po2csv texts.po texts.csv",
+        advice="write it as PO (`msgunfmt FILE > texts.po`), and translate that with --input texts.po",
     ),
     UnreadForm(
         kind="a file of messages of a program (XLIFF)",
         suffixes=(".xlf", ".xliff", ".sdlxliff"),
         start=re.compile(rb"\s*<[^>]*>\s*<xliff\s|\s*<xliff\s"),
-        to_csv="xliff2po FILE texts.po; po2csv texts.po texts.csv",
+        advice=_by_table("xliff2po FILE texts.po"),
     ),
     UnreadForm(
         kind="a file of messages of a program (.strings, .properties or .resx)",
         suffixes=(".strings", ".properties", ".resx"),
-        to_csv="prop2po FILE texts.po; po2csv texts.po texts.csv",
+        advice=_by_table("prop2po FILE texts.po"),
     ),
     UnreadForm(
         kind="a JSON object of texts by key, as programs have them",
         suffixes=(".arb",),
         start=re.compile(rb'\s*\{[^\S\n]*\n\s*"[^"\n]*"\s*:'),
-        to_csv="json2po FILE texts.po; po2csv texts.po texts.csv",
+        advice=_by_table("json2po FILE texts.po"),
     ),
 )
 

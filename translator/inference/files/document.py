@@ -1,7 +1,7 @@
 """A document: the texts to translate, and the lines of output that hold their translations.
 
-Whatever reads, translates and writes knows only `blocks` and `lines`. So another kind of document, such as subtitles,
-is a class with these methods, in a file of its own.
+Whatever reads, translates and writes knows only `blocks` and `lines`. A file whose texts stand among what must stay,
+such as subtitles, is translated as a whole: see `whole_files`.
 """
 
 from collections.abc import Iterator, Sequence

@@ -110,8 +110,7 @@ def _refuse_unread_form(label: str, name: str, start: bytes = b"") -> None:
     form = unread_form(name, start)
     if form is not None:
         raise CorpusError(
-            f"{label} is {form.kind}, and only plain text is translated, one line at a time; with the Translate "
-            f"Toolkit, write its texts to a table (`{form.to_csv}`), and translate that with --column source"
+            f"{label} is {form.kind}, and only plain text is translated one line at a time; {form.advice}"
         )
 
 

@@ -13,6 +13,7 @@ from translator.inference.files.block_translation import translate_block
 from translator.inference.files.display import Order, visual_lines
 from translator.inference.files.line_reader import Block
 from translator.inference.files.output_formats import OutputForm
+from translator.inference.files.paragraphs import joined_paragraphs
 from translator.run.text import write_lines
 
 if TYPE_CHECKING:  # a run-time import would slow the command line's help
@@ -47,24 +48,43 @@ def translate_texts(
     write_lines(output, lines)
 
 
-def translate_interactively(form: OutputForm, translator: "Translator", order: Order = "logical") -> None:
-    """Prompt for text on standard error and print its translation on standard output, until the input ends."""
+def translate_interactively(
+    form: OutputForm, translator: "Translator", order: Order = "logical", *, paragraphs: bool = False
+) -> None:
+    """Prompt for text on standard error and print its translation on standard output, until the input ends.
+
+    With `paragraphs`, an empty line ends a text, whose lines are joined as in a file.
+    """
     language = translator.normalizer.languages[0]
-    sys.stderr.write(f"Type {language.name} and press Enter; Ctrl-D ends.\n")
-    line_number = 0
+    end = "Enter twice" if paragraphs else "Enter"
+    sys.stderr.write(f"Type {language.name} and press {end}; Ctrl-D ends.\n")
+    line_number = 1
     with _history():
-        while True:
-            try:
-                text = _read_typed_line(f"{language.code}> ")
-            except EOFError:
-                sys.stderr.write("\n")  # the shell's prompt starts on a new line
-                return
-            except Interrupted:
-                sys.stderr.write("\n")
-                raise
-            if text.strip():
-                line_number += 1
-                translate_texts(form, translator, [text], sys.stdout, order, line_number)
+        for lines in _typed_texts(f"{language.code}> ", paragraphs=paragraphs):
+            for block in joined_paragraphs([Block(first_line=1, texts=lines, invalid=[])]):
+                translate_texts(form, translator, block.texts, sys.stdout, order, line_number)
+                line_number += len(block.texts)
+
+
+def _typed_texts(prompt: str, *, paragraphs: bool) -> Iterator[list[str]]:
+    """Yield the lines of each text that is not blank: one line, or those of a paragraph."""
+    lines: list[str] = []
+    while True:
+        try:
+            line = _read_typed_line(prompt)
+        except EOFError:
+            sys.stderr.write("\n")  # the shell's prompt starts on a new line
+            if lines:
+                yield lines
+            return
+        except Interrupted:
+            sys.stderr.write("\n")
+            raise
+        if line.strip():
+            lines.append(line)
+        if lines and not (paragraphs and line.strip()):
+            yield lines
+            lines = []
 
 
 @contextlib.contextmanager

@@ -1,0 +1,193 @@
+"""Subtitles, SubRip (.srt) and WebVTT (.vtt): their cues read, and sentences laid out over cues again.
+
+Only the text of cues changes: times, numbers, settings, headers, notes and blank lines are written as they were read.
+"""
+
+import html
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from translator.corpus.reading.lines import read_lines
+from translator.corpus.reading.packing import read_blocks
+from translator.errors import InputError
+from translator.inference.text.sentences import split_sentences
+
+_LONGEST_PAUSE: Final = 2.5  # seconds between two cues; a sentence does not go on after a longer one
+_MOST_CUES: Final = 8  # of a sentence; longer text has no punctuation, such as captions from a recogniser
+_TIME: Final = r"(?:(\d+):)?([0-5]\d):([0-5]\d)[,.](\d{1,3})"
+_TIMES: Final = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?")
+_NO_CUE: Final = re.compile(r"(?:WEBVTT|NOTE|STYLE|REGION)(?:\s|$)")  # how other blocks of WebVTT begin
+_POSITION: Final = r"(?:\{\\[^{}]*\}\s*)*"  # such as {\an8}, at the top of the picture
+_TAG: Final = r"</?(?:i|b|u|s|font|c|v|lang|ruby|rt)(?:[\s.=][^<>]*)?>|<[\d:.]+>"
+_MARKUP: Final = re.compile(rf"\{{\\[^{{}}]*\}}|{_TAG}", re.IGNORECASE)
+_WRAPPED: Final = re.compile(rf"({_POSITION})((?:{_TAG})*)(.*?)((?:</\w+>)*)", re.IGNORECASE | re.DOTALL)
+_TAG_OF_EACH_LINE: Final = re.compile(r"</([ibu])>\n<\1>", re.IGNORECASE)
+_DASH: Final = r"[-‐‑–—](?![\d-])"  # before what a speaker says
+_EDGES: Final = re.compile(rf"((?:[ \t]*{_DASH})?[ \t♩-♬]*)(.*?)([ \t♩-♬]*)", re.DOTALL)
+_NEXT_SPEAKER: Final = re.compile(rf"\n(?=\s*{_DASH})")
+
+
+@dataclass
+class _Utterance:
+    """What a speaker says in a cue."""
+
+    before: str  # a dash or a sign of music, with its space; no sentence goes on from the cue before
+    text: str  # on one line
+    after: str
+    lines: int
+    translation: list[str] = field(default_factory=list)  # the parts of its sentences
+
+    def written(self) -> str:
+        """Return its translation, on two lines if it had several."""
+        lines = divided(" ".join(filter(None, self.translation)), [1] * min(self.lines, 2))
+        return self.before + "\n".join(filter(None, lines)) + self.after
+
+
+@dataclass(frozen=True)
+class _Cue:
+    start: float  # seconds
+    end: float
+    first_line: int  # of its text, from 0
+    last_line: int  # the one after it
+    markup: tuple[str, str]  # tags that wrap all of it
+    utterances: list[_Utterance]
+
+
+class Subtitles:
+    """A file of subtitles, which is translated sentence by sentence.
+
+    Attributes:
+        texts: its sentences, each on one line.
+    """
+
+    def __init__(self, source: Path) -> None:
+        """Read a file; raise CorpusError or InputError if it is not UTF-8, or a cue is broken."""
+        blocks = read_blocks(source)
+        self._lines = list(itertools.chain.from_iterable(read_lines(blocks, str(source), drop_invalid=False)))
+        self._is_vtt = bool(self._lines) and self._lines[0].startswith("WEBVTT")
+        self._cues = [self._cue(source, *span) for span in self._spans()]
+        self._sentences = list(self._spread_sentences())
+        self.texts = [" ".join(text for _, text in parts) for parts in self._sentences]
+
+    def _spans(self) -> Iterator[tuple[int, int]]:
+        """Yield the first line of each cue, and the one after its last."""
+        number = 0
+        for is_blank, group in itertools.groupby(self._lines, key=lambda line: not line.strip()):
+            first, number = number, number + len(list(group))
+            if not is_blank and not (self._is_vtt and _NO_CUE.match(self._lines[first])):
+                yield first, number
+
+    def _cue(self, source: Path, first: int, end: int) -> _Cue:
+        """Return the cue of some lines; raise InputError if it has no times, or wrong ones."""
+        # 1. Find the times, on the first line or after the number of the cue.
+        line = first if "-->" in self._lines[first] else min(first + 1, end - 1)
+        times = _TIMES.fullmatch(self._lines[line])
+        seconds = [_seconds(times.groups("0")[part : part + 4]) for part in (0, 4)] if times else [1.0, 0.0]
+        arrows = [number for number in range(line + 1, end) if "-->" in self._lines[number]]
+        if seconds[0] > seconds[1] or arrows:
+            raise InputError(
+                f"{source}, line {[line, *arrows][-1] + 1}: this cue of subtitles is broken; a cue is a number, a line "
+                "of times such as 00:00:02,830 --> 00:00:05,560, its text and a blank line; correct it by hand"
+            )
+
+        # 2. Part its text by speakers. Tags stay if they wrap all of it.
+        text = _TAG_OF_EACH_LINE.sub("\n", "\n".join(self._lines[line + 1 : end]))
+        wrapped = _WRAPPED.fullmatch(text)
+        assert wrapped
+        position, opening, text, closing = wrapped.groups()
+        if _MARKUP.search(text):
+            opening = closing = ""
+            text = _MARKUP.sub("", text)
+        utterances = []
+        for part in _NEXT_SPEAKER.split(html.unescape(text) if self._is_vtt else text):
+            edges = _EDGES.fullmatch(part)
+            assert edges
+            before, words, after = edges.groups()
+            utterances.append(_Utterance(before, " ".join(words.split()), after, lines=words.count("\n") + 1))
+        return _Cue(seconds[0], seconds[1], line + 1, end, (position + opening, closing), utterances)
+
+    def _spread_sentences(self) -> Iterator[list[tuple[_Utterance, str]]]:
+        """Yield for each sentence the utterances over which it is spread, with the part in each."""
+        for run in self._runs():
+            starts = [0, *itertools.accumulate(len(utterance.text) + 1 for utterance in run)]
+            end = 0
+            for sentence in split_sentences(" ".join(utterance.text for utterance in run)):
+                start = end + len(sentence.before)
+                end = start + len(sentence.text)
+                parts = []
+                for utterance, first in zip(run, starts, strict=False):
+                    part = utterance.text[max(start - first, 0) : max(end - first, 0)].strip()
+                    if part:
+                        parts.append((utterance, part))
+                if len(parts) > _MOST_CUES:
+                    yield from ([part] for part in parts)
+                else:
+                    yield parts
+
+    def _runs(self) -> Iterator[list[_Utterance]]:
+        """Yield consecutive utterances in which a sentence may go on from cue to cue."""
+        run: list[_Utterance] = []
+        last_end = 0.0
+        for cue in self._cues:
+            for utterance in cue.utterances:
+                has_letters = any(map(str.isalpha, utterance.text))
+                if run and (utterance.before or not has_letters or cue.start - last_end > _LONGEST_PAUSE):
+                    yield run
+                    run = []
+                if has_letters:
+                    run.append(utterance)
+                else:
+                    utterance.translation.append(utterance.text)
+            last_end = cue.end
+        if run:
+            yield run
+
+    def written(self, translations: Sequence[str], language: str) -> str:
+        """Return the file with the translations of `texts`; it does not name their `language`."""
+        # 1. Spread each sentence over its cues.
+        for parts, translation in zip(self._sentences, translations, strict=True):
+            shares = divided(translation, [len(text) for _, text in parts])
+            for (utterance, _), share in zip(parts, shares, strict=True):
+                utterance.translation.append(share)
+
+        # 2. Put the texts of the cues in place.
+        lines: list[str] = []
+        copied = 0  # lines of the source
+        for cue in self._cues:
+            lines += self._lines[copied : cue.first_line]
+            copied = cue.first_line
+            if any(map(str.isalpha, "".join(utterance.text for utterance in cue.utterances))):
+                text = "\n".join(utterance.written() for utterance in cue.utterances)
+                opening, closing = cue.markup
+                lines.append(opening + (html.escape(text, quote=False) if self._is_vtt else text) + closing)
+                copied = cue.last_line
+        return "".join(f"{line}\n" for line in [*lines, *self._lines[copied:]])
+
+
+def divided(text: str, weights: Sequence[int]) -> list[str]:
+    """Return the words of `text` in parts with lengths as nearly in proportion to `weights` as words allow.
+
+    No part is empty if there are enough words; otherwise the last ones are.
+    """
+    words = text.split(" ")
+    lengths = [0, *itertools.accumulate(len(word) + 1 for word in words)]
+    parts = []
+    start = 0
+    for number, share in enumerate(itertools.accumulate(weights), 1):
+        goal = lengths[-1] * share / sum(weights)
+        least = min(start + 1, len(words))
+        most = max(least, len(words) - (len(weights) - number))
+        end = min(range(least, most + 1), key=lambda count, goal=goal: abs(lengths[count] - goal))  # type: ignore[misc]
+        parts.append(" ".join(words[start:end]))
+        start = end
+    return parts
+
+
+def _seconds(parts: Sequence[str]) -> float:
+    """Return the seconds of hours, minutes, seconds and a fraction in digits."""
+    hours, minutes, seconds, fraction = parts
+    return int(hours) * 3600 + int(minutes) * 60 + float(f"{seconds}.{fraction}")

@@ -1,0 +1,55 @@
+"""Files of subtitles, translated as a whole: what stands among their texts is written as it was read."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+from tqdm import tqdm
+
+from translator.corpus.reading.forms import without_packing
+from translator.inference.files.block_translation import LINES_AT_ONCE, translate_block
+from translator.inference.files.line_reader import Block
+from translator.inference.files.output_formats import OutputForm
+from translator.inference.files.subtitles import Subtitles
+from translator.run.files import storage_errors
+from translator.run.logging import progress_bar
+
+if TYPE_CHECKING:  # a run-time import would slow the command line's help
+    from translator.inference.translator import Translator
+
+
+class WholeFile(Protocol):
+    """A file that is read before its translation, and written after it."""
+
+    texts: list[str]  # what to translate, each on one line
+
+    def written(self, translations: Sequence[str], language: str) -> str:
+        """Return the content of the file with a translation of each text; `language` is the code of theirs."""
+        ...
+
+
+_READERS: Final[dict[str, Callable[[Path], WholeFile]]] = {".srt": Subtitles, ".vtt": Subtitles}
+
+
+def read_whole_file(source: Path) -> WholeFile | None:
+    """Return a file that is translated as a whole; None for other files, as the name tells.
+
+    Raises StorageError, CorpusError, InputError: it cannot be read, or is damaged.
+    """
+    reader = _READERS.get(Path(without_packing(source.name)).suffix.lower())
+    if reader is None:
+        return None
+    with storage_errors(source, "read"):
+        return reader(source)
+
+
+def translate_whole_file(translator: "Translator", file: WholeFile, name: str) -> str:
+    """Return the content of the translated file; `name` is that of its source, for the progress bar."""
+    best: list[str] = []
+    bar: tqdm[object] = progress_bar(description=f"translating {name}", total=len(file.texts), unit="texts")
+    with bar:
+        for first in range(0, len(file.texts), LINES_AT_ONCE):
+            block = Block(first_line=first + 1, texts=file.texts[first : first + LINES_AT_ONCE], invalid=[])
+            best += [translations[0].text for translations in translate_block(translator, OutputForm(), block)]
+            bar.update(len(block.texts))
+    return file.written(best, translator.normalizer.languages[1].code)
