@@ -256,6 +256,11 @@ _DERIVING: Final = (
                 default=5,
             ),
             _monolingual("more text for the teacher to translate, in its source language", default=[]),
+            option(
+                "--translations FILE",
+                "translations by another system, as TSV or JSON Lines, instead of those by the run",
+                type=place,
+            ),
             option("--output FOLDER", "folder of the student's run (default: RUN-student)", type=place),
             SET,
         ),
