@@ -38,12 +38,8 @@ def distill(run: Path, output: Path, *options: str | Path) -> Student:
     return Student(result=result, text=output.with_name(f"{output.name}.text"))
 
 
-def training_text(run: Path) -> list[tuple[str, str]]:
-    """Return the training pairs of the small run: those that it is not tested on."""
-    prepared = run.parents[1] / "prepared"
-    (english,) = prepared.glob("*/train/small.en")
-    sides = [english.with_suffix(suffix).read_text(encoding="utf-8").splitlines() for suffix in (".en", ".fa")]
-    return list(zip(*sides, strict=True))
+TRAINING = all_pairs()[:-60]
+"""The training pairs of the small run; the last ones of the corpus validate and test it."""
 
 
 # --- the choice ---
@@ -52,10 +48,12 @@ LAMP = "The lamp is old.", "چراغ قدیمی است."
 COUNTED = counted("garden", 10_001, "at home")
 
 
-def rows_of(run: Path) -> list[tuple[str, ...]]:
+STATEMENTS = [pair for pair in TRAINING if pair[0].startswith("The ") and pair[0].endswith(("old.", "new."))]
+
+
+def rows() -> list[tuple[str, ...]]:
     """Return sources with translations, of which three sources are usable and three are not."""
-    in_training = [pair for pair in training_text(run) if pair[0].startswith("The")]
-    (first, first_persian), (second, second_persian), (third, _) = in_training[:3]
+    (first, first_persian), (second, second_persian), (third, _) = STATEMENTS[:3]
     return [
         (first, f"{first_persian} {first_persian}", f" {first_persian}"),  # the first is a loop
         (second, "آن تازه است.", second_persian),  # the reference is nearer
@@ -69,14 +67,14 @@ def rows_of(run: Path) -> list[tuple[str, ...]]:
 @pytest.fixture(scope="module")
 def from_table(small_run: Path, folder: Path) -> Student:
     table = folder / "pairs.tsv"
-    table.write_text("".join("\t".join(row) + "\n" for row in rows_of(small_run)), encoding="utf-8")
+    table.write_text("".join("\t".join(row) + "\n" for row in rows()), encoding="utf-8")
     return distill(small_run, folder / "from-table", "--translations", table)
 
 
 def test_of_several_translations_the_nearest_to_the_reference_or_else_the_first_is_learned(
-    from_table: Student, small_run: Path
+    from_table: Student,
 ) -> None:
-    first, second, *_ = rows_of(small_run)
+    first, second, *_ = rows()
     assert from_table.pairs("teacher") == [(first[0], first[2]), (second[0], second[2]), LAMP]
 
 
@@ -85,9 +83,9 @@ def test_one_line_counts_what_each_filter_drops(from_table: Student) -> None:
     assert set(counts.split(", ")) == {"kept 3", "loop 1", "numbers 1", "target_script 1"}
 
 
-def test_pairs_without_a_translation_keep_their_references(from_table: Student, small_run: Path) -> None:
+def test_pairs_without_a_translation_keep_their_references(from_table: Student) -> None:
     translated = {source for source, _ in from_table.pairs("teacher")}
-    others = [pair for pair in training_text(small_run) if pair[0] not in translated]
+    others = [pair for pair in TRAINING if pair[0] not in translated]
     assert from_table.pairs("small") == others
     assert re.search(r"^train +teacher +3 ", from_table.result.err, re.MULTILINE)
     assert re.search(rf"^train +small +{len(others)} ", from_table.result.err, re.MULTILINE)
@@ -95,7 +93,7 @@ def test_pairs_without_a_translation_keep_their_references(from_table: Student, 
 
 def test_json_lines_give_the_same_text_as_a_table(from_table: Student, small_run: Path, folder: Path) -> None:
     objects = []
-    for source, *translations in rows_of(small_run):
+    for source, *translations in rows():
         several = {"translations": translations}
         objects.append({"source": source, **(several if len(translations) > 1 else {"translation": translations[0]})})
     lines = folder / "pairs.jsonl"
@@ -110,7 +108,8 @@ def test_json_lines_give_the_same_text_as_a_table(from_table: Student, small_run
 def test_the_translations_of_the_run_itself_give_the_text_of_a_distillation_without_a_file(
     small_run: Path, folder: Path
 ) -> None:
-    (english,) = (small_run.parents[1] / "prepared").glob("*/train/small.en")
+    english = folder / "training.en"
+    english.write_text("".join(f"{source}\n" for source, _ in TRAINING), encoding="utf-8")
     pairs = folder / "own.jsonl"
     options = ["--format", "jsonl", "--n-best", "2", "--set", "search.beam_size=2"]
     result = translator("translate", "--run", small_run, "--input", english, "--output", pairs, *options)
@@ -119,7 +118,7 @@ def test_the_translations_of_the_run_itself_give_the_text_of_a_distillation_with
     from_file = distill(small_run, folder / "with", "--translations", pairs)
     assert sorted(path.name for path in from_file.text.glob("*.en")) == ["teacher.en"]
     learned = (without_file.text / "small.fa").read_text(encoding="utf-8").splitlines()
-    sources = [source for source, _ in training_text(small_run)]
+    sources = [source for source, _ in TRAINING]
     assert from_file.pairs("teacher") == list(zip(sources, learned, strict=True))
 
 
@@ -138,7 +137,7 @@ def test_a_few_bad_rows_are_counted(small_run: Path, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("short.tsv", b"The book is new.\n" + GOOD[:-1] + b"\nThe door is new.\t\n", ", line 1: the row does not have"),
+        ("short.tsv", b"The book is new.\n" + GOOD + b"The door is new.\t\n", ", line 1: the row does not have"),
         ("bytes.tsv", b"a\t\xe9\xe9\n" * 9, "bytes.tsv"),
         ("empty.tsv", b"", "empty.tsv has no lines"),
         ("blank.jsonl", b"\n\n", "blank.jsonl has no lines"),
