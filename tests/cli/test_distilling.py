@@ -17,7 +17,7 @@ from translator.corpus.derived import best_translations, corpus_of_run
 from translator.evaluation.metrics import sentence_bleu
 from translator.inference.engines.exported import is_export
 from translator.inference.translator import Translator
-from translator.recipes.distillation import write_distillation
+from translator.recipes.distillation import translated_sources, write_distillation
 from translator.run.folder import RunFolder
 
 pytestmark = pytest.mark.usefixtures("little_effort")
@@ -108,12 +108,12 @@ def test_distilling_again_reuses_all(distilled: Distillation, capsys: pytest.Cap
 def test_a_recipe_of_a_student_names_the_translations_and_no_typos_in_persian(folder: Path, tmp_path: Path) -> None:
     teacher = RunFolder.open(folder / "fa-en")
     text = tmp_path / "small.text"
+    corpus = corpus_of_run(teacher.config())
     recipe, _ = write_distillation(
         teacher,
-        corpus_of_run(teacher.config()),
+        corpus,
         tmp_path / "small",
-        text,
-        monolingual="more",
+        translated_sources(teacher.config(), corpus, text, "more"),
         recipe="student",
         overrides=["training.max_steps=7"],
     )

@@ -4,7 +4,7 @@ import argparse
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,8 +13,10 @@ from translator.checkpoint.state import MODEL_FILE, find_checkpoint
 from translator.cli.arguments import load_model, say, search_flags
 from translator.cli.training import train_recipe
 from translator.corpus import derived
+from translator.corpus.given_translations import choose_translations, read_translations
 from translator.corpus.normalizer.normalizer_file import normalizer_of_run, rules_of_run
 from translator.corpus.prepared_corpus import PreparedCorpus
+from translator.corpus.selecting.filters import PairFilter
 from translator.corpus.sources import corpora_in_arguments, with_overrides
 from translator.errors import InputError
 from translator.evaluation.metrics import sentence_bleu, sentence_chrf, show_value
@@ -24,12 +26,13 @@ from translator.inference.files.file_translation import translate_file
 from translator.inference.files.output_formats import OutputForm
 from translator.recipes.corpus_recipe import measure
 from translator.recipes.derived_recipe import derived_folder, free_name, names_of
-from translator.recipes.distillation import write_distillation
+from translator.recipes.distillation import translated_sources, write_distillation, written_source
 from translator.recipes.fine_tuning import LARGEST_REPLAY, write_fine_tuning
 from translator.recipes.text_folder import TextFolder, text_folder
 from translator.run.folder import RunFolder
 from translator.run.signals import StopRequest
 from translator.run.text import text_table
+from translator.search.loop_detection import looping_words, repeats_itself
 
 if TYPE_CHECKING:
     from translator.inference.translator import Translator
@@ -207,32 +210,110 @@ def distill(options: argparse.Namespace, stop: StopRequest) -> None:
     # 1. Read the run and its text.
     if options.beam < 2:
         raise InputError(f"--beam {options.beam}: distillation needs at least two hypotheses; 5 is usual")
+    if options.translations and options.monolingual:
+        raise InputError("with --translations the run translates nothing; leave out --monolingual, or --translations")
     teacher = open_trained_run(options.run)
     student = derived_folder(options.output or f"{teacher.path}-student", teacher)
     corpus = derived.corpus_of_run(teacher.config(), rules_of_run(teacher))
-    source_side, target_side = corpus.sides
+    folder = student.with_name(f"{student.name}.text")
     monolingual = None
     lines: list[str] = []
     if options.monolingual:
         monolingual = free_name("monolingual", names_of(teacher.config()))
         lines = monolingual_lines(options.monolingual, teacher)
+    given_pairs = None
+    if options.translations is not None:
+        given_pairs = _given_pairs(Path(options.translations), teacher, corpus)
 
     # 2. Write the recipe of the student.
-    folder = student.with_name(f"{student.name}.text")
+    if given_pairs is None:
+        sources = translated_sources(teacher.config(), corpus, folder, monolingual)
+    else:
+        weight = derived.training_weights(teacher.config())
+        sources = [written_source(name, folder, weight(name)) for name in given_pairs]
     recipe, line = write_distillation(
-        teacher,
-        corpus,
-        student,
-        folder,
-        monolingual=monolingual,
-        recipe=options.recipe,
-        overrides=options.overrides,
+        teacher, corpus, student, sources, recipe=options.recipe, overrides=options.overrides
     )
     say(line)
 
-    # 3. The teacher translates; of its hypotheses for a pair, the one nearest to the reference is used.
-    beam_search = ("search.method=beam", f"search.beam_size={options.beam}")
-    load_teacher = partial(load_model, (teacher.path,), overrides=beam_search)
+    # 3. The teacher translates, unless another system has done so.
+    if given_pairs is None:
+        beam_search = ("search.method=beam", f"search.beam_size={options.beam}")
+        load_teacher = partial(load_model, (teacher.path,), overrides=beam_search)
+        _write_own_translations(load_teacher, corpus, folder, options.beam, monolingual, lines)
+    else:
+        _write_given_pairs(given_pairs, corpus.sides, folder)
+
+    # 4. The student learns.
+    say("", f"translator train --config {shlex.quote(str(recipe))}", "")
+    train_recipe(str(recipe), (), stop)
+    _export_and_compare(teacher, student, corpus)
+
+
+def _given_pairs(file: Path, teacher: RunFolder, corpus: PreparedCorpus) -> dict[str, list[tuple[str, str]]]:
+    """Return the pairs of a file of translations, and then the training pairs that it does not translate; print counts.
+
+    Returns the pairs, source and target, by the names of their sources in the student's recipe.
+
+    Raises CorpusError: the file cannot be read; InputError: no translation passes the filters.
+    """
+    config = teacher.config()
+    pair_filter = PairFilter(config.corpus.filters)
+
+    def broken_rule(source: str, target: str) -> str | None:
+        english, persian = (source, target) if corpus.sides[0] == "en" else (target, source)
+        rule = pair_filter.broken_rule(english, persian)
+        if rule is None and repeats_itself(target) and looping_words(source, target):
+            rule = "loop"
+        return rule
+
+    # 1. The translations.
+    references: dict[str, list[str]] = {}
+    for name in corpus.names("train"):
+        for source, target in corpus.pairs("train", name):
+            references.setdefault(source, []).append(target)
+    counts = Counter[str]()
+    rows = read_translations(file, counts)
+    normalizer = normalizer_of_run(teacher, config)
+    pairs = list(choose_translations(rows, references, normalizer, broken_rule, sentence_bleu, counts))
+    say(f"{file}: {format_counts(counts)}")
+    if not pairs:
+        raise InputError(f"no translation in {file} passes the filters; check it, or loosen corpus.filters of the run")
+
+    # 2. The training pairs that lack one keep their references.
+    texts = {free_name("teacher", names_of(config)): pairs}
+    translated = {source for source, _ in pairs}
+    for name in corpus.names("train"):
+        others = [pair for pair in corpus.pairs("train", name) if pair[0] not in translated]
+        if others:
+            texts[name] = others
+    return texts
+
+
+def _write_given_pairs(
+    texts_by_name: Mapping[str, Sequence[tuple[str, str]]], sides: Sequence[str], folder: Path
+) -> None:
+    """Write pairs to NAME.en and NAME.fa in `folder`."""
+    with text_folder(folder, [f"{name}.{side}" for name in texts_by_name for side in sides]) as texts:
+        for name, pairs in texts_by_name.items():
+            for number, side in enumerate(sides):
+                texts.note(f"{name}.{side}", "given translations")  # a distillation without a file makes it again
+                derived.write_lines(folder / f"{name}.{side}", (pair[number] for pair in pairs))
+
+
+def _write_own_translations(
+    load_teacher: "Callable[[], Translator]",
+    corpus: PreparedCorpus,
+    folder: Path,
+    beam: int,
+    monolingual: str | None,
+    lines: Sequence[str],
+) -> None:
+    """Write the teacher's translations of its training text, and the monolingual `lines` with theirs.
+
+    Of its hypotheses for a pair, the one nearest to the reference is used.
+    """
+    source_side, target_side = corpus.sides
     names = [f"{name}.{target_side}" for name in corpus.names("train")]
     if monolingual is not None:
         names += [f"{monolingual}.{source_side}", f"{monolingual}.{target_side}"]
@@ -243,13 +324,8 @@ def distill(options: argparse.Namespace, stop: StopRequest) -> None:
             write_translations(load_teacher, source, texts, f"{monolingual}.{target_side}")
         for name in corpus.names("train"):
             source = corpus.directory / "train" / f"{name}.{source_side}"
-            write_translations(load_teacher, source, texts, f"{name}.jsonl", options.beam)
+            write_translations(load_teacher, source, texts, f"{name}.jsonl", beam)
             _choose_translations(corpus, name, texts)
-
-    # 4. The student learns.
-    say("", f"translator train --config {shlex.quote(str(recipe))}", "")
-    train_recipe(str(recipe), (), stop)
-    _export_and_compare(teacher, student, corpus)
 
 
 def _choose_translations(corpus: PreparedCorpus, name: str, texts: TextFolder) -> None:

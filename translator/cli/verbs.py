@@ -255,10 +255,18 @@ _DERIVING: Final = (
                 default=5,
             ),
             _monolingual("more text for the teacher to translate, in its source language", default=[]),
+            option(
+                "--translations FILE",
+                "translations by another system, as TSV or JSON Lines, instead of those by the run",
+                type=place,
+            ),
             option("--output FOLDER", "folder of the student's run (default: RUN-student)", type=place),
             SET,
         ),
-        examples=("translator distill --run runs/cpu-small",),
+        examples=(
+            "translator distill --run runs/cpu-small",
+            "translator distill --run runs/seed-1 --translations pairs.jsonl",
+        ),
         run="translator.cli.deriving:distill",
     ),
 )

@@ -1,0 +1,128 @@
+"""Translations that another system has made: their file, and the choice among those of one source."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from translator.corpus.normalizer.normalizer import Normalizer
+from translator.corpus.reading.forms import Form, TextFile
+from translator.corpus.reading.lines import BAD_ROW, Pair
+from translator.corpus.reading.tables import Cells, Row, cells_of_tsv, objects_of, text_in
+from translator.corpus.selecting.filters import EMPTY
+from translator.errors import CorpusError
+
+_BAD_SHARE: Final = 0.01  # of the rows; with more, it is another kind of file
+_CHECKED_FROM: Final = 1000  # bad rows, with which the share is looked at before the end of a file
+_REQUIREMENTS: Final = {
+    Form.TSV: "a row needs a source, a tab and a translation, in UTF-8; more translations may follow, each after a tab",
+    Form.JSON_LINES: "a line needs an object with `source` and either `translation` or the list `translations`",
+}
+
+
+def read_translations(file: Path, counts: Counter[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each source in `file` with its translations, raw; a blank row has none. Memory stays flat.
+
+    A row of TSV has the source and then the translations. An object of JSON Lines has `source`, and `translation` or
+    `translations`; the latter may be objects with a `text`, as `translator translate --format jsonl` writes them.
+
+    Args:
+        file: plain or compressed; its name tells its form.
+        counts: gets the number of bad rows, which are left out.
+
+    Raises CorpusError: the file has another form or no row, or more than 1% of its rows are bad.
+    """
+    # 1. The form.
+    text = TextFile(file)
+    form = text.form()
+    if form not in _REQUIREMENTS:
+        raise CorpusError(f"{file} is {form}; give the translations as TSV or JSON Lines")
+    lines = text.lines(drop_invalid=True)
+    rows: Iterable[Cells | Row | Pair] = cells_of_tsv(lines) if form is Form.TSV else objects_of(lines)
+
+    # 2. The rows. A few bad ones are dropped; many mean another kind of file.
+    count = 0
+    first_bad_line = 0
+    for count, row in enumerate(rows, start=1):
+        texts = _texts_of(row)
+        if texts is not None:
+            yield texts
+            continue
+        counts[BAD_ROW] += 1
+        first_bad_line = first_bad_line or row[0]
+        # A large file of another kind is refused before its end.
+        if counts[BAD_ROW] > _CHECKED_FROM and counts[BAD_ROW] > _BAD_SHARE * count:
+            break
+    if count == 0:
+        raise CorpusError(f"{file} has no lines; check that it is the right file")
+    if counts[BAD_ROW] > _BAD_SHARE * count:
+        raise CorpusError(
+            f"{file}, line {first_bad_line}: the row does not have the right form; {_REQUIREMENTS[form]}; "
+            f"{counts[BAD_ROW]:,} of {count:,} rows are bad, and 1% are allowed; correct the file"
+        )
+
+
+def _texts_of(row: Cells | Row | Pair) -> tuple[str, list[str]] | None:
+    """Return the source and the translations of a row; None if one of the two is missing."""
+    if isinstance(row, Pair):
+        return ("", []) if row.defect is None else None
+    values = row[1]
+    if isinstance(values, list):
+        source, *given = map(text_in, values)
+    else:
+        source = text_in(values.get("source"))
+        several = values.get("translations", values.get("translation"))
+        given = []
+        for value in several if isinstance(several, list) else [several]:
+            given.append(text_in(value.get("text") if isinstance(value, dict) else value))
+    translations = [text for text in given if text is not None and text.strip()]
+    if source is None or (source.strip() and not translations):
+        return None
+    return source, translations
+
+
+def choose_translations(
+    rows: Iterable[tuple[str, list[str]]],
+    references: Mapping[str, list[str]],
+    normalizer: Normalizer,
+    broken_rule: Callable[[str, str], str | None],
+    score: Callable[[str, str], float],
+    counts: Counter[str],
+) -> Iterator[tuple[str, str]]:
+    """Yield each source, normalized, with one of its translations that pass the filters.
+
+    It is the nearest to the reference of the source, or the first if there is no reference. A source without such a
+    translation is left out, and counts under the rule that its first one breaks.
+
+    Args:
+        rows: each source with its translations.
+        references: those of each source that has some, in the order of the training text.
+        normalizer: that of the teacher.
+        broken_rule: returns the rule that a normalized pair breaks, or None.
+        score: rates a translation against a reference; the higher, the better.
+        counts: gets the number of sources by what became of them.
+    """
+    occurrences = Counter[str]()
+    for raw_source, translations in rows:
+        # 1. The filters.
+        source = normalizer.source(raw_source)
+        rules = [broken_rule(source, normalizer.target(text)) for text in translations]
+        passed = [text for text, rule in zip(translations, rules, strict=True) if rule is None]
+
+        # 2. The reference. A source that occurs again has its next one.
+        reference = None
+        if source in references:
+            of_source = references[source]
+            reference = of_source[occurrences[source] % len(of_source)]
+            occurrences[source] += 1
+
+        # 3. The choice.
+        if not passed:
+            counts[str(rules[0]) if rules else EMPTY] += 1
+            continue
+        best = passed[0]
+        if reference is not None and len(passed) > 1:
+            scores = [score(text, reference) for text in passed]
+            best = passed[scores.index(max(scores))]
+        counts["kept"] += 1
+        yield source, best
