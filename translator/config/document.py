@@ -62,8 +62,8 @@ class Document:
             loader.construct_document(root)
         # PyYAML raises built-in errors for `!!bool x`, `!!timestamp x` and a sexagesimal number of 1000 digits.
         except (yaml.YAMLError, ValueError, LookupError, AttributeError, OverflowError, RecursionError) as error:
-            mark = getattr(error, "problem_mark", None)
-            place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+            problem_mark = getattr(error, "problem_mark", None)
+            place = f"line {problem_mark.line + 1}, column {problem_mark.column + 1}: " if problem_mark else ""
             raise ConfigError(f"{place}not valid YAML: {getattr(error, 'problem', None) or error}") from error
         for key in loader.duplicates:
             self.problems.append(f"{_place(key.start_mark)}: {key.value}: duplicate key; remove one")

@@ -83,7 +83,7 @@ def _validated(document: Document, name: str, overrides: Sequence[str], ignored:
         document.override(override)
 
     # 2. Types, ranges and rules.
-    config: Any = None
+    config: Config | None = None
     try:
         config = Config.model_validate(document.values)
     except ValidationError as error:
@@ -92,6 +92,7 @@ def _validated(document: Document, name: str, overrides: Sequence[str], ignored:
 
     # 3. All mistakes at once.
     _refuse(document.problems, name)
+    assert config is not None, "a config without mistakes is valid"
     return config
 
 

@@ -74,7 +74,7 @@ def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfi
     return list(corpora_by_name.values())
 
 
-def with_overrides(sources: Sequence[SourceConfig], overrides: Sequence[str]) -> Sequence[SourceConfig]:
+def with_overrides(sources: Sequence[SourceConfig], overrides: Sequence[str]) -> list[SourceConfig]:
     """Return `sources` with the values that overrides like `corpus.sources.0.min_score.at_least=1` give them.
 
     Mistakes are left to the recipe that `sources` become a part of, which gets the same overrides.
@@ -87,7 +87,7 @@ def with_overrides(sources: Sequence[SourceConfig], overrides: Sequence[str]) ->
     try:
         return TypeAdapter(list[SourceConfig]).validate_python(document.values["corpus"]["sources"])
     except ValidationError:
-        return sources
+        return list(sources)
 
 
 def _is_whole(path: str) -> bool:
@@ -153,7 +153,7 @@ def corpora_among(names: Sequence[str], label: str) -> tuple[list[tuple[str, ...
     """
     # 1. Each file is a whole corpus or a side of one.
     names = sorted(name for name in names if not _NO_CORPUS.fullmatch(Path(name).name))
-    corpora = [(name,) for name in names if side_of(name) is None and _is_whole(name)]
+    corpora: list[tuple[str, ...]] = [(name,) for name in names if side_of(name) is None and _is_whole(name)]
     sides: dict[str, dict[LanguageCode, list[str]]] = {}
     for name in names:
         side = side_of(name)

@@ -41,9 +41,9 @@ def rows_of_lines(lines: Iterable[str], form: Form, *, has_names: bool) -> Itera
             if it has no Persian and 90% of the others have.
     """
     if form is Form.JSON_LINES:
-        yield from _objects(lines)
+        yield from objects_of(lines)
         return
-    rows = _cells_of_csv(lines) if form is Form.CSV else _cells_of_tsv(lines)
+    rows = _cells_of_csv(lines) if form is Form.CSV else cells_of_tsv(lines)
     first_rows = list(islice(rows, _FIRST_ROWS))
     cells = [row[1] for row in first_rows if not isinstance(row, Pair)]
     # 1. The columns.
@@ -91,7 +91,7 @@ def _pair_without_row(number: int, line: str) -> Pair:
 # --- TSV and CSV ---
 
 
-def _cells_of_tsv(lines: Iterable[str]) -> Iterator[Cells | Pair]:
+def cells_of_tsv(lines: Iterable[str]) -> Iterator[Cells | Pair]:
     """Yield the cells of each line, which have tabs between them; blank lines at the end are no rows."""
     for number, line in numbered_lines(lines):
         yield _pair_without_row(number, line) if isinstance(line, Unreadable) else (number, line.split("\t"))
@@ -170,7 +170,7 @@ def _bad_lines(lines: Iterable[tuple[int, str]]) -> Iterator[Pair]:
 # --- JSON Lines ---
 
 
-def _objects(lines: Iterable[str]) -> Iterator[Row | Pair]:
+def objects_of(lines: Iterable[str]) -> Iterator[Row | Pair]:
     """Yield the values of the object on each line; a line without an object gives a pair with its defect."""
     for number, line in numbered_lines(lines):
         try:
