@@ -18,6 +18,7 @@ from translator.corpus.normalizer.normalizer_file import normalizer_of_run, rule
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.selecting.filters import PairFilter
 from translator.corpus.sources import corpora_in_arguments, with_overrides
+from translator.corpus.tags import without_tag
 from translator.errors import InputError
 from translator.evaluation.metrics import sentence_bleu, sentence_chrf, show_value
 from translator.inference.engines.exported import is_export
@@ -271,7 +272,7 @@ def _given_pairs(file: Path, teacher: RunFolder, corpus: PreparedCorpus) -> dict
     references: dict[str, list[str]] = {}
     for name in corpus.names("train"):
         for source, target in corpus.pairs("train", name):
-            references.setdefault(source, []).append(target)
+            references.setdefault(without_tag(source), []).append(target)
     counts = Counter[str]()
     rows = read_translations(file, counts)
     normalizer = normalizer_of_run(teacher, config)
@@ -284,7 +285,7 @@ def _given_pairs(file: Path, teacher: RunFolder, corpus: PreparedCorpus) -> dict
     texts = {free_name("teacher", names_of(config)): pairs}
     translated = {source for source, _ in pairs}
     for name in corpus.names("train"):
-        others = [pair for pair in corpus.pairs("train", name) if pair[0] not in translated]
+        others = [pair for pair in corpus.pairs("train", name) if without_tag(pair[0]) not in translated]
         if others:
             texts[name] = others
     return texts

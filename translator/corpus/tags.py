@@ -39,6 +39,11 @@ def with_tag(text: str, tag: str) -> str:
     return f"{tag} {text}"
 
 
+def without_tag(text: str) -> str:
+    """Return `text` without the tag at its start, if it has one."""
+    return text[2:] if text[:1] and text[0] in SOURCE_TAGS else text
+
+
 def tagged_lines(lines: Iterable[bytes], tag: str) -> Iterator[bytes]:
     """Yield `lines` in UTF-8, seven of ten with the tag; the text of a line decides."""
     start = with_tag("", tag).encode()
