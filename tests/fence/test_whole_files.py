@@ -1,7 +1,10 @@
-"""Translate files whose texts stand among what must stay: subtitles."""
+"""Translate files whose texts stand among what must stay: subtitles and messages of programs."""
 
+import shutil
+import subprocess
 from pathlib import Path
 
+import polib
 import pytest
 
 from tests.fence.small_language import question, seen, statement
@@ -113,3 +116,86 @@ def test_a_missing_file_and_the_input_as_output_are_refused(small_run: Path, tmp
     assert result.code == 2
     assert "is the input itself" in result.err
     assert source.read_text(encoding="utf-8") == FILM
+
+
+# --- messages of programs ---
+
+HEADER = """# made up
+msgid ""
+msgstr ""
+"Project-Id-Version: doorbell 1.2\\n"
+"Content-Type: text/plain; charset=UTF-8\\n"
+"""
+TEMPLATE = f"""
+#, c-format
+msgid "There are %d books in the room."
+msgid_plural "There are %d books in the room."
+msgstr[0] ""
+msgstr[1] ""
+
+msgctxt "menu"
+msgid "{BOOK[:4]}_{BOOK[4:]}"
+msgstr ""
+
+msgid "\\n{ROAD}\\n{TABLE}\\n"
+msgstr ""
+
+msgid "{TABLE}"
+msgstr "میز"
+
+#, fuzzy
+msgid "{ROAD}"
+msgstr "راه"
+
+msgid "&lt;b&gt; {BOOK}"
+msgstr ""
+
+#~ msgid "gone"
+#~ msgstr "رفته"
+"""
+
+
+def test_untranslated_messages_are_filled_and_marked_fuzzy(small_run: Path, tmp_path: Path) -> None:
+    source = tmp_path / "app.po"
+    source.write_text(HEADER + TEMPLATE, encoding="utf-8")
+    result = translated(small_run, source, "--output", tmp_path / "fa.po")
+    assert (result.code, result.out) == (0, "")
+    assert "3 messages are filled and marked fuzzy, 1 are left" in result.err
+
+    file = polib.pofile(str(tmp_path / "fa.po"))
+    assert file.metadata["Language"] == "fa"
+    assert file.metadata["Project-Id-Version"] == "doorbell 1.2"
+    counted, menu, lines, table, road, entity, gone = file
+    assert [form.count("%d") for form in counted.msgstr_plural.values()] == [1, 1]
+    assert menu.msgstr == BOOK_FA[:-1] + " (_B)."
+    assert lines.msgstr == f"\n{ROAD_FA}\n{TABLE_FA}\n"
+    assert [entry.fuzzy for entry in file] == [True, True, True, False, True, False, False]
+    assert (table.msgstr, road.msgstr, entity.msgstr, gone.msgstr) == ("میز", "راه", "", "رفته")
+    assert gone.obsolete
+
+    if shutil.which("msgfmt"):
+        for entry in file:
+            entry.flags = [flag for flag in entry.flags if flag != "fuzzy"]
+        file.save(str(tmp_path / "checked.po"))
+        subprocess.run(["msgfmt", "-c", "-o", "/dev/null", str(tmp_path / "checked.po")], check=True)
+
+
+def test_the_header_says_how_many_plural_forms_are_filled(small_run: Path, tmp_path: Path) -> None:
+    source = tmp_path / "app.pot"
+    source.write_text(HEADER + '"Plural-Forms: nplurals=1; plural=0;\\n"\n' + TEMPLATE, encoding="utf-8")
+    assert translated(small_run, source, "--output", tmp_path / "fa.po").code == 0
+    assert list(polib.pofile(str(tmp_path / "fa.po"))[0].msgstr_plural) == [0]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (TEMPLATE, "has no header"),
+        (HEADER + '"Language: de\\n"\n' + TEMPLATE, "Language: de"),
+        (HEADER + "\nnothing\n", "is damaged"),
+    ],
+)
+def test_a_broken_file_of_messages_is_refused(content: str, message: str, small_run: Path, tmp_path: Path) -> None:
+    source = tmp_path / "app.po"
+    source.write_text(content, encoding="utf-8")
+    assert message in refused(small_run, source)

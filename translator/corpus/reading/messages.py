@@ -33,7 +33,11 @@ def pairs_of_messages(blocks: Iterable[bytes], label: str, *, compiled: bool) ->
         CorpusError: the file is damaged, has no header, or is of another language than Persian.
         InputError: polib is missing.
     """
-    for number, entry in enumerate(_entries(blocks, label, compiled=compiled), start=1):
+    entries = read_messages(blocks, label, compiled=compiled)
+    language = entries.metadata.get("Language", "")
+    if language and language_of(language) != "fa":
+        raise CorpusError(f"{label} is no translation into Persian: its header says `Language: {language[:20]}`")
+    for number, entry in enumerate(entries, start=1):
         line = number if compiled else entry.linenum
         if entry.obsolete or "fuzzy" in entry.flags:
             yield Pair(line, entry.msgid, "", OBSOLETE if entry.obsolete else FUZZY)
@@ -50,8 +54,13 @@ def pairs_of_messages(blocks: Iterable[bytes], label: str, *, compiled: bool) ->
                 yield Pair(line, without_accelerator(english, persian), without_accelerator(persian, english))
 
 
-def _entries(blocks: Iterable[bytes], label: str, *, compiled: bool) -> Any:
-    """Return the entries of a file, as polib reads them."""
+def read_messages(blocks: Iterable[bytes], label: str, *, compiled: bool) -> Any:
+    """Return the entries of a file, as polib reads them.
+
+    Raises:
+        CorpusError: the file is damaged, or has no header.
+        InputError: polib is missing.
+    """
     try:
         import polib
     except ImportError as error:
@@ -70,9 +79,6 @@ def _entries(blocks: Iterable[bytes], label: str, *, compiled: bool) -> Any:
             raise CorpusError(f"{label} is damaged ({what}); copy it again, or check it with msgfmt") from error
     if not entries.metadata:
         raise CorpusError(f"{label} has no header, the entry with an empty msgid that names language and encoding")
-    language = entries.metadata.get("Language", "")
-    if language and language_of(language) != "fa":
-        raise CorpusError(f"{label} is no translation into Persian: its header says `Language: {language[:20]}`")
     return entries
 
 

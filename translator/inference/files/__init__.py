@@ -2,5 +2,5 @@
 
 Read `document` first: what a text to translate is. Then `line_reader` and `paragraphs`
 (its texts), `block_translation`, and where the lines go: `file_translation` with `partial_output`, `stream`, `prompt`
-with `display`, in one of the `output_formats`. `whole_files` is the other way: `subtitles`.
+with `display`, in one of the `output_formats`. `whole_files` is the other way: `subtitles`, `messages`.
 """

@@ -1,4 +1,4 @@
-"""Files of subtitles, translated as a whole: what stands among their texts is written as it was read."""
+"""Files of subtitles and of messages, translated as a whole: what stands among their texts stays."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,6 +9,7 @@ from tqdm import tqdm
 from translator.corpus.reading.forms import without_packing
 from translator.inference.files.block_translation import LINES_AT_ONCE, translate_block
 from translator.inference.files.line_reader import Block
+from translator.inference.files.messages import Messages
 from translator.inference.files.output_formats import OutputForm
 from translator.inference.files.subtitles import Subtitles
 from translator.run.files import storage_errors
@@ -28,7 +29,12 @@ class WholeFile(Protocol):
         ...
 
 
-_READERS: Final[dict[str, Callable[[Path], WholeFile]]] = {".srt": Subtitles, ".vtt": Subtitles}
+_READERS: Final[dict[str, Callable[[Path], WholeFile]]] = {
+    ".srt": Subtitles,
+    ".vtt": Subtitles,
+    ".po": Messages,
+    ".pot": Messages,
+}
 
 
 def read_whole_file(source: Path) -> WholeFile | None:

@@ -1,0 +1,20 @@
+"""Messages of programs as files to translate: accelerators and format strings."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from translator.inference.files.messages import same_formats, without_mark
+
+EXAMPLES = yaml.safe_load(Path(__file__).with_name("messages.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("message", "text", "mark"), EXAMPLES["marks"])
+def test_the_mark_of_an_accelerator_is_taken_out(message: str, text: str, mark: str) -> None:
+    assert without_mark(message) == (text, mark)
+
+
+@pytest.mark.parametrize(("message", "translation", "survive"), EXAMPLES["formats"])
+def test_format_strings_must_survive(message: str, translation: str, survive: bool) -> None:
+    assert same_formats(message, translation) == survive

@@ -1,0 +1,146 @@
+"""Messages of programs (PO) to translate: untranslated ones are filled, and marked fuzzy for a person to check."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from translator.corpus.reading.languages import language_of
+from translator.corpus.reading.messages import read_messages
+from translator.corpus.reading.packing import read_blocks
+from translator.errors import InputError
+from translator.run.logging import LOGGER
+
+_PLURALS: Final = {"fa": "nplurals=2; plural=(n > 1);", "en": "nplurals=2; plural=(n != 1);"}
+_FORMS: Final = re.compile(r"\s*nplurals\s*=\s*([1-6])\b")
+_FORMAT: Final = re.compile(
+    r"%%|%(?:\d+\$|\([^()]*\)|<)?[-+#0']*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[qjztL])?[A-Za-z@]|%\d+"
+    r"|\$?\{[^{}]*\}|&#?\w+;"
+)
+"""Format strings of C, Python, Qt and others, and entities, which a translation would turn into signs."""
+_NAMED: Final = re.compile(r"%(?:\d+\$|\(|\d+\Z)|\$?\{[^{}]|&")  # may change their order: %1$s, %(name)s, %1, {name}
+_MARK: Final = re.compile(r"(?<!\S)([^\W\d_]*)([_&~])([^\W\d_]+)(?=[\s.…:!?,]|$)")
+_EDGES: Final = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
+_LONGEST_MENU: Final = 3  # words of a message that may have a mark inside a word: `E_xit`, but also `my_house`
+
+
+class Messages:
+    """A PO file, whose untranslated messages are translated line by line.
+
+    Attributes:
+        texts: the lines of these messages, without accelerators.
+    """
+
+    def __init__(self, source: Path) -> None:
+        """Read a file.
+
+        Raises:
+            CorpusError: the file is damaged, or has no header.
+            InputError: it has translations into another language, or polib is missing.
+        """
+        self._source = source
+        self._entries = read_messages(read_blocks(source), str(source), compiled=False)
+        language = self._entries.metadata.get("Language", "")
+        if language and language_of(language) is None:
+            raise InputError(
+                f"{source} has translations into another language: its header says `Language: {language[:20]}`; "
+                "give a file of English or Persian, or the template of the program (.pot)"
+            )
+        forms = _FORMS.match(self._entries.metadata.get("Plural-Forms", ""))
+        self._forms = int(forms[1]) if forms else 0  # 0: to be stated
+        self._slots = list(self._empty_slots())
+        self.texts = []
+        for _, _, message in self._slots:
+            text, _ = without_mark(message)
+            self.texts += [line.strip() for line in text.split("\n")]
+
+    def _empty_slots(self) -> Iterator[tuple[Any, int | None, str]]:
+        """Yield each place to fill: its entry, the number of the plural form or None, and the message."""
+        for entry in self._entries.untranslated_entries():
+            if not entry.msgid_plural:
+                yield entry, None, entry.msgid
+                continue
+            forms = self._forms or 2
+            texts = [entry.msgstr_plural.get(form, "") for form in range(forms)]
+            entry.msgstr_plural = dict(enumerate(texts))
+            for form, text in enumerate(texts):
+                if not text:
+                    # The first of several forms is the singular.
+                    yield entry, form, entry.msgid if form == 0 and forms > 1 else entry.msgid_plural
+
+    def written(self, translations: Sequence[str], language: str) -> str:
+        """Return the file with the translations of `texts`, in the language of this code, and log how many it has."""
+        # 1. Put the lines of each message together again.
+        lines = iter(translations)
+        found: dict[int, list[tuple[int | None, str]]] = {}  # translations by the identity of their entry
+        left: set[int] = set()
+        entries = {}
+        for entry, form, message in self._slots:
+            text, key = without_mark(message)
+            translated = "\n".join(_with_edges(line, next(lines)) for line in text.split("\n"))
+            if key:
+                translated = _with_key(translated, key)
+            entries[id(entry)] = entry
+            found.setdefault(id(entry), []).append((form, translated))
+            if not same_formats(message, translated):
+                left.add(id(entry))
+
+        # 2. Fill the entries whose format strings all survive.
+        for name in found.keys() - left:
+            entry = entries[name]
+            entry.flags.insert(0, "fuzzy")
+            for form, translated in found[name]:
+                if form is None:
+                    entry.msgstr = translated
+                else:
+                    entry.msgstr_plural[form] = translated
+        LOGGER.info(
+            "%s: %d messages are filled and marked fuzzy, %d are left, since their format strings did not survive",
+            self._source,
+            len(found) - len(left),
+            len(left),
+        )
+
+        # 3. The header says what the file is now.
+        header = self._entries.metadata
+        header["Language"] = language
+        header["Content-Type"] = "text/plain; charset=UTF-8"
+        if not self._forms:
+            header["Plural-Forms"] = _PLURALS[language]
+        self._entries.metadata_is_fuzzy = 0
+        return str(self._entries)
+
+
+def without_mark(message: str) -> tuple[str, str]:
+    """Return a message without the mark of its accelerator, and the mark with its letter in capitals.
+
+    >>> without_mark("_Open…"), without_mark("Salt & pepper"), without_mark("The name my_house is taken")
+    (('Open…', '_O'), ('Salt & pepper', ''), ('The name my_house is taken', ''))
+    """
+    marks = list(_MARK.finditer(message))
+    if len(marks) != 1:
+        return message, ""
+    before, mark, after = marks[0].groups()
+    # A mark inside a word is part of a name, such as AT&T or my_house, unless this looks like an entry of a menu.
+    if before and (after[0].isupper() or len(message.split()) > _LONGEST_MENU):
+        return message, ""
+    return message[: marks[0].end(1)] + message[marks[0].start(3) :], mark + after[0].upper()
+
+
+def _with_key(text: str, key: str) -> str:
+    """Return a translation with its accelerator in brackets, before a mark at its end: `باز کردن (_O)…`."""
+    return re.sub(r"\s*([:.…؟!]*\s*)\Z", lambda end: f" ({key}){end[1]}", text, count=1)
+
+
+def _with_edges(line: str, translation: str) -> str:
+    """Return a translation with the white space at the ends of its source `line`."""
+    edges = _EDGES.fullmatch(line)
+    assert edges
+    return edges[1] + translation.strip() + edges[3]
+
+
+def same_formats(message: str, translation: str) -> bool:
+    """Return whether both have the same format strings, and those without a name or number in the same order."""
+    formats = [_FORMAT.findall(text) for text in (message, translation)]
+    unnamed = [[part for part in parts if not _NAMED.match(part)] for parts in formats]
+    return sorted(formats[0]) == sorted(formats[1]) and unnamed[0] == unnamed[1]
