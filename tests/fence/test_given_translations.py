@@ -85,10 +85,10 @@ def test_one_line_counts_what_each_filter_drops(from_table: Student) -> None:
 
 def test_pairs_without_a_translation_keep_their_references(from_table: Student) -> None:
     translated = {source for source, _ in from_table.pairs("teacher")}
-    others = [pair for pair in TRAINING if pair[0] not in translated]
-    assert from_table.pairs("small") == others
+    untranslated = [pair for pair in TRAINING if pair[0] not in translated]
+    assert from_table.pairs("small") == untranslated
     assert re.search(r"^train +teacher +3 ", from_table.result.err, re.MULTILINE)
-    assert re.search(rf"^train +small +{len(others)} ", from_table.result.err, re.MULTILINE)
+    assert re.search(rf"^train +small +{len(untranslated)} ", from_table.result.err, re.MULTILINE)
 
 
 def test_json_lines_give_the_same_text_as_a_table(from_table: Student, small_run: Path, folder: Path) -> None:

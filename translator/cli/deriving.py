@@ -285,9 +285,9 @@ def _given_pairs(file: Path, teacher: RunFolder, corpus: PreparedCorpus) -> dict
     texts = {free_name("teacher", names_of(config)): pairs}
     translated = {source for source, _ in pairs}
     for name in corpus.names("train"):
-        others = [pair for pair in corpus.pairs("train", name) if without_tag(pair[0]) not in translated]
-        if others:
-            texts[name] = others
+        untranslated = [pair for pair in corpus.pairs("train", name) if without_tag(pair[0]) not in translated]
+        if untranslated:
+            texts[name] = untranslated
     return texts
 
 

@@ -68,14 +68,14 @@ def _texts_of(row: Cells | Row | Pair) -> tuple[str, list[str]] | None:
         return ("", []) if row.defect is None else None
     values = row[1]
     if isinstance(values, list):
-        source, *given = map(text_in, values)
+        source, *texts = map(text_in, values)
     else:
         source = text_in(values.get("source"))
-        several = values.get("translations", values.get("translation"))
-        given = []
-        for value in several if isinstance(several, list) else [several]:
-            given.append(text_in(value.get("text") if isinstance(value, dict) else value))
-    translations = [text for text in given if text is not None and text.strip()]
+        in_object = values.get("translations", values.get("translation"))
+        texts = []
+        for value in in_object if isinstance(in_object, list) else [in_object]:
+            texts.append(text_in(value.get("text") if isinstance(value, dict) else value))
+    translations = [text for text in texts if text is not None and text.strip()]
     if source is None or (source.strip() and not translations):
         return None
     return source, translations
