@@ -39,9 +39,9 @@ def test_a_program_gets_a_line_for_each_sentence_and_its_mean_is_the_score(tmp_p
 @pytest.mark.parametrize(
     ("program", "reason"),
     [
-        ("import sys; sys.exit('no such layer')", "it ended with exit code 1: no such layer"),
-        ("print(0.5)", "it printed 1 lines for 2 sentences"),
-        ("print('fine'); print('good')", "it printed something else"),
+        ("import sys; sys.exit('no such layer')", ".* exit status 1. no such layer"),
+        ("print(0.5)", "1 lines for 2 sentences"),
+        ("print('fine'); print('good')", "could not convert string to float: 'fine'"),
     ],
 )
 def test_a_program_that_gives_no_scores_is_reported(tmp_path: Path, program: str, reason: str) -> None:
@@ -52,7 +52,7 @@ def test_a_program_that_gives_no_scores_is_reported(tmp_path: Path, program: str
 
 def test_a_program_that_is_missing_is_reported() -> None:
     metric = ExternalMetric(name="judge", command="no-such-program {source}")
-    with pytest.raises(InputError, match=r"no-such-program cannot be run \(No such file"):
+    with pytest.raises(InputError, match=r"No such file or directory: 'no-such-program'"):
         external_score(metric, ["a"], ["آ"], [("آ",)])
 
 

@@ -18,7 +18,7 @@ import yaml
 from tests.support.export_stand_ins import small_run
 from translator import Translator
 from translator.corpus.normalizer.normalizer_file import read_rules, rules_of_run
-from translator.errors import CheckpointError, InputError, RunError, StorageError
+from translator.errors import CheckpointError, InputError, RunError, StorageError, TranslatorError
 from translator.evaluation.metrics import Score
 from translator.evaluation.results import add_scores
 from translator.export.model_card import licence_warnings
@@ -110,13 +110,13 @@ def thesis(tmp_path: Path) -> Path:
     ("place", "message"),
     [
         ("full", r"cannot export to .*full: the folder is not empty; .* never overwri"),
-        ("full/thesis.txt", r"thesis\.txt: it is a file; choose a folder that does not exist yet"),
+        ("full/thesis.txt", r"thesis\.txt: a file of this name exists; choose another path"),
     ],
 )
 def test_nothing_of_the_user_is_ever_overwritten(
     place: str, message: str, run: RunFolder, thesis: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(TranslatorError, match=message):
         export_run(run.path, "safetensors", tmp_path / place)
     assert thesis.read_text(encoding="utf-8") == "years of work"
 

@@ -10,8 +10,10 @@ from tests.support.doc_examples import ROOT
 from translator.config import Config, SourceConfig, load_config, parse_config
 from translator.config.loading import config_of
 from translator.errors import ConfigError
-from translator.recipes.corpus_recipe import CorpusSize, choose, find_recipe, plan_settings
+from translator.recipes.corpus_recipe import CorpusSize, find_recipe, plan_settings
 from translator.recipes.recipe_text import recipe_text
+
+RECIPE, SOURCE = Path("runs/my.yaml"), SourceConfig(name="my", path="my.tsv")
 
 
 @pytest.mark.parametrize("gpu", [False, True])
@@ -19,7 +21,7 @@ def test_chosen_model_and_training_sizes_grow_with_the_corpus(gpu: bool) -> None
     choices_by_size = []
     for pairs in (500, 3000, 70_000, 10**6):
         size = CorpusSize(pairs=pairs, words=14 * pairs)
-        choices = choose(size, gpu=gpu)
+        _, choices = plan_settings(RECIPE, [SOURCE], size, gpu=gpu)
         choices_by_size.append({choice.key: choice.value for choice in choices})
     for key in ("subword.vocabulary_size", "model.d_model", "training.max_steps"):
         values = [float(values_by_key[key]) for values_by_key in choices_by_size]
@@ -30,7 +32,8 @@ def test_chosen_model_and_training_sizes_grow_with_the_corpus(gpu: bool) -> None
 def test_settings_for_a_million_words_are_about_those_of_the_tuned_recipe() -> None:
     tuned = load_config("cpu-small")
     size = CorpusSize(pairs=70_000, words=980_000)
-    for choice in choose(size, gpu=False):
+    _, choices = plan_settings(RECIPE, [SOURCE], size, gpu=False)
+    for choice in choices:
         section, name = choice.key.split(".")
         tuned_value = getattr(getattr(tuned, section), name)
         assert choice.value == pytest.approx(tuned_value, rel=0.1), choice.key
@@ -59,7 +62,7 @@ def test_the_text_of_a_recipe_has_its_settings(gpu: bool, direction: str, folder
 
 
 def test_a_recipe_gives_its_reasons_beside_what_was_chosen() -> None:
-    values, choices = plan_settings(Path("runs/my.yaml"), [SourceConfig(name="my", path="my.tsv")], SIZE, gpu=False)
+    values, choices = plan_settings(RECIPE, [SOURCE], SIZE, gpu=False)
     lines = recipe_text("A title", values, choices).splitlines()
     assert lines[0] == "# A title"
     assert "  model_type: unigram" in lines

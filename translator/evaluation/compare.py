@@ -14,11 +14,9 @@ from translator.evaluation.results import ScoredSet, distinct_names
 from translator.evaluation.significance import METHODS, PairedTest, paired_test
 from translator.evaluation.text_variants import RAW_TEXT, Spelling
 from translator.run.logging import progress_bar
-from translator.run.text import excerpt
 
 METRICS: Final[tuple[MetricName, ...]] = ("bleu", "chrf", "chrf++", "ter")
 _EXAMPLES: Final = 5  # sentences with the largest differences, in each direction
-_MAX_QUOTED: Final = 60  # characters of a quotation in a message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,10 +134,9 @@ def _check_same_test_set(systems: Mapping[str, ScoredSet]) -> None:
     for name, scored in compared_systems:
         problem = _first_difference(baseline, scored)
         if problem is not None:
-            names = f"`{excerpt(baseline_name, _MAX_QUOTED)}` and `{excerpt(name, _MAX_QUOTED)}`"
-            test_set = excerpt(scored.text.name, _MAX_QUOTED)
             raise InputError(
-                f"{names} cannot be compared on `{test_set}`: {problem}; evaluate both on the same test set"
+                f"`{baseline_name}` and `{name}` cannot be compared on `{scored.text.name}`: {problem}; "
+                "evaluate both on the same test set"
             )
 
 

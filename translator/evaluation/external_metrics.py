@@ -37,9 +37,7 @@ def external_score(
         files = {side: Path(folder, f"{side}.txt") for side in sides}
         for side, sentences in sides.items():
             write_text(files[side], "".join(" ".join(sentence.split()) + "\n" for sentence in sentences))
-        scores = _numbers_of(metric, [part.format(**files) for part in shlex.split(metric.command)])
-    if len(scores) != len(sources):
-        raise _no_scores(metric, f"it printed {len(scores):,} lines for {len(sources):,} sentences")
+        scores = _numbers_of(metric, [part.format(**files) for part in shlex.split(metric.command)], len(sources))
     resamples = bounded_resamples(len(scores))
     return Score(
         metric=metric.name,
@@ -51,25 +49,22 @@ def external_score(
     )
 
 
-def _numbers_of(metric: ExternalMetric, command: Sequence[str]) -> list[float]:
-    """Return the numbers that a command prints, one a line; raise InputError if it fails or prints something else."""
+def _numbers_of(metric: ExternalMetric, command: Sequence[str], count: int) -> list[float]:
+    """Return the `count` numbers that a command prints, one a line; raise InputError if it does anything else."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=True)
-        return [float(line) for line in done.stdout.splitlines()]
-    except OSError as error:
-        raise _no_scores(metric, f"{command[0]} cannot be run ({error.strerror})") from error
-    except subprocess.CalledProcessError as error:
-        last_lines = "\n".join(error.stderr.strip().splitlines()[-_QUOTED_LINES:])
-        raise _no_scores(metric, f"it ended with exit code {error.returncode}: {last_lines}") from error
-    except ValueError as error:
-        raise _no_scores(metric, f"it printed something else ({error})") from error
-
-
-def _no_scores(metric: ExternalMetric, complaint: str) -> InputError:
-    return InputError(
-        f"the metric `{metric.name}` has no scores: {complaint}. Its command must print one number a line: "
-        f"{metric.command}"
-    )
+        scores = [float(line) for line in done.stdout.splitlines()]
+        if len(scores) != count:
+            raise ValueError(f"{len(scores):,} lines for {count:,} sentences")
+    except (OSError, subprocess.CalledProcessError, ValueError) as error:
+        complaint = [str(error)]
+        if isinstance(error, subprocess.CalledProcessError):
+            complaint += error.stderr.splitlines()[-_QUOTED_LINES:]
+        raise InputError(
+            f"the metric `{metric.name}` has no scores: {' '.join(complaint)}; its command must print one number a "
+            f"line: {metric.command}"
+        ) from error
+    return scores
 
 
 def _interval(scores: Sequence[float], resamples: int) -> Interval:

@@ -71,19 +71,14 @@ class ScoredSet:
 def distinct_names(sets: Sequence[ScoredSet]) -> list[str]:
     """Return a name for the system of each set of one test set: the run, with its label and a number if needed."""
     set_counts = Counter(scored.system for scored in sets)
+    name_counts: Counter[str] = Counter()
     names: list[str] = []
     for scored in sets:
-        base = (
-            scored.system
-            if set_counts[scored.system] == 1
-            else f"{scored.system} {scored.checkpoint} {scored.search}".strip()
-        )
-        name = base
-        number = 2
-        while name in names:
-            name = f"{base} ({number})"
-            number += 1
-        names.append(name)
+        name = scored.system
+        if set_counts[name] > 1:
+            name = f"{name} {scored.checkpoint} {scored.search}".strip()
+        name_counts[name] += 1
+        names.append(name if name_counts[name] == 1 else f"{name} ({name_counts[name]})")
     return names
 
 

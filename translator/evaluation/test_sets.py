@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Final
 
@@ -67,9 +67,7 @@ def chosen_test_sets(run: RunFolder, config: Config, named: Sequence[str], split
 
 def _warn_of_tokenized_references(test_set: HeldOutSet) -> None:
     """Warn if the references look tokenized: " ." ends many of their lines. sacreBLEU warns of translations so."""
-    ends: list[re.Match[str]] = []
-    for references in test_set.references:
-        ends += filter(None, map(_END.search, references))
+    ends = list(filter(None, map(_END.search, chain.from_iterable(test_set.references))))
     tokenized = sum(end["space"] is not None for end in ends)
     if tokenized >= max(_FEWEST_TOKENIZED, _TOKENIZED * len(ends)):
         LOGGER.warning(
@@ -119,8 +117,7 @@ def warn_of_leaks(run: RunFolder, texts: Sequence[HeldOutSet]) -> None:
     # 1. Collect the folded sides of all sentences.
     sides: set[str] = set()
     for text in texts:
-        for sentences in (text.sources, *text.references):
-            sides.update(map(fold, sentences))
+        sides.update(map(fold, chain(text.sources, *text.references)))
     sides.discard("")
 
     # 2. Look for them in the training text.

@@ -17,7 +17,6 @@ from translator.core import EOS, PAD, SOS, UNK
 from translator.core.transformer import Transformer
 from translator.run.files import write_bytes, write_json
 
-_TYPES: Final = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 _TOKENS: Final = {
     "pad_token_id": PAD,
     "bos_token_id": SOS,
@@ -56,7 +55,7 @@ def write_marian_weights(
         quantization: type of the weights: `float32`, `float16` or `bfloat16`.
     """
     assert not marian_obstacles(config), "see check_format"
-    tensors = {name: tensor.to(_TYPES[quantization]) for name, tensor in _marian_tensors(model, config).items()}
+    tensors = {name: tensor.to(getattr(torch, quantization)) for name, tensor in _marian_tensors(model, config).items()}
     write_bytes(folder / "model.safetensors", save(tensors, metadata={"format": "pt"}))
     # transformers reads the shape from config.json, and the search from generation_config.json.
     source_vocabulary = model.source_embedding.tokens.num_embeddings

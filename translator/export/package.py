@@ -101,9 +101,7 @@ def export_run(
 
 
 def _check_target(target: Path, folder: Path | str) -> None:
-    """Raise InputError if `target`, which the user calls `folder`, is a file or a folder that is not empty."""
-    if target.exists() and not target.is_dir():
-        raise InputError(f"cannot export to {folder}: it is a file; choose a folder that does not exist yet")
+    """Raise InputError if `target`, which the user calls `folder`, is a folder that is not empty."""
     if target.is_dir() and any(target.iterdir()):
         advice = "existing files are never overwritten; choose another folder, or delete this one first"
         raise InputError(f"cannot export to {folder}: the folder is not empty; {advice}")

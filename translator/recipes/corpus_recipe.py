@@ -55,16 +55,8 @@ def measure(sources: Sequence[SourceConfig]) -> CorpusSize:
     return CorpusSize(pairs=pairs, words=words)
 
 
-def choose(size: CorpusSize, *, gpu: bool) -> list[Choice]:
-    """Return the settings that differ from the base recipe: mizan on a GPU, cpu-small otherwise.
-
-    The figures for a CPU were tuned with a million words on two cores; those for other sizes are scaled from them.
-    """
-    return _choices_for_gpu(size) if gpu else _choices_for_cpu(size)
-
-
-def _choices_for_gpu(size: CorpusSize) -> list[Choice]:
-    sentences = size.sentences
+def _choices_for_gpu(sentences: int) -> list[Choice]:
+    """Return the settings that differ from the recipe mizan."""
     updates = 100 * round(_GPU_UPDATES * sentences / _GPU_SENTENCES / 100)
     updates = min(_GPU_UPDATES, max(2_000, updates))
     tokens = _by_size(sentences, {20_000: 8192}, 32_768)
@@ -81,8 +73,8 @@ def _choices_for_gpu(size: CorpusSize) -> list[Choice]:
     ]
 
 
-def _choices_for_cpu(size: CorpusSize) -> list[Choice]:
-    sentences = size.sentences
+def _choices_for_cpu(sentences: int) -> list[Choice]:
+    """Return the settings that differ from cpu-small, which was tuned with a million words on two cores."""
     width = _by_size(sentences, {20_000: 128, 150_000: 192}, 256)
     tokens = _by_size(sentences, {20_000: 2048}, 4096)
 
@@ -143,7 +135,7 @@ def plan_settings(
     """
     values = recipe_values("mizan" if gpu else "cpu-small")
     values["corpus"] = {"direction": direction, "sources": _described(sources)}
-    choices = choose(size, gpu=gpu)
+    choices = _choices_for_gpu(size.sentences) if gpu else _choices_for_cpu(size.sentences)
     if direction == "fa-en":
         choices += leave_english_alone()
     put_settings(values, [Choice("run.directory", str(file.with_suffix("")), ""), *choices])
