@@ -152,9 +152,9 @@ def _with_value(node: yaml.Node, path: str, keys: Sequence[str], value: yaml.Nod
         name, old = next(entry for entry in entries if entry[0].value == key)
         if not further_keys:
             name = entries[-1][0]
-        others = [entry for entry in node.value if entry[0].value != key]
+        entries = [entry for entry in node.value if entry[0].value != key]
         new = _with_value(old, below, further_keys, value)
-        return yaml.MappingNode(node.tag, [*others, (name, new)], node.start_mark)
+        return yaml.MappingNode(node.tag, [*entries, (name, new)], node.start_mark)
 
     # In a list, the index after the last item appends one.
     if not isinstance(node, yaml.SequenceNode):

@@ -13,6 +13,7 @@ class TrainingProgress(Progress):
     starts: int = 0  # number of starts and restarts
     best_score: float | None = None
     last_validation: dict[str, float] = field(default_factory=dict)
+    validation_losses: list[list[float]] = field(default_factory=list)  # the update and the loss of each
     skipped: int = 0  # updates, in the whole run
     skipped_in_a_row: int = 0  # until now
 
@@ -30,6 +31,9 @@ class TrainingProgress(Progress):
             self.validations_without_gain += 1
         self.validated_step = self.step
         self.last_validation = scores
+        loss = scores.get("loss", math.nan)
+        if math.isfinite(loss):
+            self.validation_losses.append([self.step, loss])
         return better
 
     def _is_better(self, score: float, *, lower_is_better: bool) -> bool:
