@@ -118,6 +118,9 @@ def fill(folder: Path) -> None:
     write_sides(folder / "book.en", folder / "persian.txt", text.sides(30))
     shutil.copy(folder / "book.en", folder / "english.txt")
     (folder / "reviews.csv").write_text("id,text\n1,It is good.\n2,It is late.\n", encoding="utf-8")
+    (folder / "film.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nIt is good.\n", encoding="utf-8")
+    header = 'msgid ""\nmsgstr ""\n"Language: fa\\n"\n\n'
+    (folder / "app.po").write_text(header + 'msgid "It is late."\nmsgstr ""\n', encoding="utf-8")
     (folder / "terms.tsv").write_text("gate\tدروازه\n", encoding="utf-8")
     synthetic = folder / "data" / "back-translated"
     synthetic.mkdir()
