@@ -133,7 +133,7 @@ def test_the_model_card_follows_the_direction(export: Path) -> None:
     card = (export / "README.md").read_text(encoding="utf-8")
     assert ": Persian→English" in card
     assert "بچه‌ها در مدرسه هستند." in card
-    assert "language:\n- fa\n- en\n" in card
+    assert "language: [fa, en]\n" in card
 
 
 def test_an_export_translates_into_english(export: Path, capsys: pytest.CaptureFixture[str]) -> None:
