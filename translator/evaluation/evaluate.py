@@ -220,10 +220,9 @@ def _refuse_other_directions(systems: Sequence[System], config: Config) -> None:
     """Raise InputError if a run translates in another direction than `config`, that of the first run."""
     direction = config.corpus.direction
     for run in chain.from_iterable(system.runs for system in systems):
-        run_direction = run.config().corpus.direction
-        if run_direction != direction:
+        if run.config().corpus.direction != direction:
             raise InputError(
-                f"{systems[0].runs[0].path} translates {direction}, and {run.path} {run_direction}; "
+                f"{systems[0].runs[0].path} translates {direction}, and {run.path} does not; "
                 "evaluate them one after the other"
             )
 

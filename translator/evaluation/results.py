@@ -12,7 +12,7 @@ import contextlib
 import fcntl
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
@@ -205,27 +205,20 @@ def add_scores(folder: Path, scores: Sequence[Score], own_names: Sequence[str] =
     Raises RunError: the file is damaged; it stays unchanged.
     """
     replaced_settings = {score.setting for score in scores}
+    ranks = {name: rank for rank, name in enumerate(own_names)}
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    # Two evaluations of a run may end at the same time, and neither may lose the scores of the other.
-    with _turn(folder):
+        handle = os.open(folder, os.O_RDONLY)
+    try:
+        # Two evaluations of a run may end at the same time, and neither may lose the scores of the other.
+        # The lock is on the folder itself, so it leaves no file.
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
         merged = list(scores)
         for score in read_scores(folder):
             if score.setting not in replaced_settings:
                 merged.append(score)
-        ranks = {name: rank for rank, name in enumerate(own_names)}
         merged.sort(key=lambda score: ranks.get(score.test_set, len(ranks)))  # stable
         write_json(folder / "scores.json", [asdict(score) for score in merged])
-
-
-@contextlib.contextmanager
-def _turn(folder: Path) -> Iterator[None]:
-    """Wait until no other process is in this block, by a lock on the folder itself, which leaves no file."""
-    with storage_errors(folder):
-        handle = os.open(folder, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
     finally:
         os.close(handle)

@@ -59,18 +59,14 @@ def read_curves(path: Path | str) -> Curves:
 
 
 def chosen_tags(runs: Sequence[Curves], metric: str) -> list[str]:
-    """Return the tags of a metric: `loss/train` and `loss/validation` for `loss`; a name with a slash is a tag.
+    """Return the tags of a metric: `loss/train` and `loss/validation` for `loss`; a whole tag means itself.
 
     Raises InputError: no run has such a curve.
     """
-    available_tags = set().union(*runs)
-    groups = ("quality", "train", "validation")
-    possible_tags = [f"{metric}/train", f"{metric}/validation", *(f"{group}/{metric}" for group in groups)]
-    if "/" in metric:
-        possible_tags = [metric]
-    tags = [tag for tag in possible_tags if tag in available_tags]
+    available_tags = sorted(set().union(*runs))
+    tags = [tag for tag in available_tags if tag == metric or (tag.count("/") == 1 and metric in tag.split("/"))]
     if not tags:
-        choices = ", ".join(sorted(available_tags))
+        choices = ", ".join(available_tags)
         raise InputError(f"no run has a curve of the metric `{metric}`; there are: {choices}")
     return tags
 
