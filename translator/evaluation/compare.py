@@ -56,9 +56,12 @@ class SystemComparison:
         baseline, compared = self.baseline, self.sets[system]
         differences = {}
         for direction, gains in (("better", self.gains(system)), ("worse", -self.gains(system))):
+            sentences = []
             rows = np.argsort(-gains, kind="stable").tolist()  # equal ones in the order of the test set
-            differences[direction] = [
-                {
+            for row in rows[:_EXAMPLES]:
+                if gains[row] <= 0:
+                    continue
+                sentence = {
                     "sentence": row + 1,
                     "source": baseline.text.sources[row],
                     "references": baseline.text.references[row],
@@ -67,9 +70,8 @@ class SystemComparison:
                     "baseline_chrf": baseline.sentence_chrf[row],
                     "system_chrf": compared.sentence_chrf[row],
                 }
-                for row in rows[:_EXAMPLES]
-                if gains[row] > 0
-            ]
+                sentences.append(sentence)
+            differences[direction] = sentences
         return differences
 
     def to_json(self) -> dict[str, Any]:

@@ -168,11 +168,11 @@ def evaluate_systems(
             save_set(system.folder, scored, own_names)
             sets[key].append(scored)
             if scoring.robustness:
-                noisy_sets = [
-                    _scored(_translated(noisy, translator, search), _NOISE_SCORING) for noisy in noisy_texts(text)
-                ]
-                for noisy_set in noisy_sets:
-                    save_set(system.folder, noisy_set, own_names)
+                noisy_sets = []
+                for noisy_text in noisy_texts(text):
+                    noisy = _scored(_translated(noisy_text, translator, search), _NOISE_SCORING)
+                    save_set(system.folder, noisy, own_names)
+                    noisy_sets.append(noisy)
                 noise.append(compare_noise(scored, noisy_sets))
 
     # 3. Score the translations of other programs.
@@ -310,16 +310,16 @@ def _scored(translated: ScoredSet, scoring: EvaluationConfig, variants: Mapping[
     )
     for metric in scoring.external_metrics:
         scores.append(external_score(metric, text.sources, translated.hypotheses, text.references))
-    named_scores = [
-        replace(
+    named_scores = []
+    for score in scores:
+        named_score = replace(
             score,
             test_set=text.name,
             search=translated.search,
             checkpoint=translated.checkpoint,
             left_out=text.left_out,
         )
-        for score in scores
-    ]
+        named_scores.append(named_score)
     return replace(translated, scores=tuple(named_scores))
 
 

@@ -153,7 +153,10 @@ def _measure(name: MetricName, hypotheses: Sequence[str], references: References
         # sacreBLEU's own interval of a score fails where its draws give numbers of two types; that of a test does not.
         signature, (result,) = resample([("", hypotheses)], metric, references, "bs", resamples)
         assert result.mean is not None and result.ci is not None
-        interval = interval_around(name, result.mean, result.ci)
+        # No value of a metric is below 0, and none of most metrics above 100.
+        largest = np.inf if name in ("ter", "length_ratio") else _LARGEST
+        low, high = np.clip([result.mean - result.ci, result.mean + result.ci], 0.0, largest).tolist()
+        interval = (low, high)
         value = result.score
     else:
         value = metric.corpus_score(hypotheses, references).score
@@ -190,13 +193,6 @@ def resample(
     # Of the two columns, one has the names of the systems.
     (column,) = (cells for title, cells in columns.items() if title != "System")
     return str(signature), [cell for cell in column if isinstance(cell, Result)]
-
-
-def interval_around(metric: MetricName, mean: float, half_interval: float) -> Interval:
-    """Return the interval around the mean of the resamples, cut off at the smallest and largest value of the metric."""
-    largest = np.inf if metric in ("ter", "length_ratio") else _LARGEST
-    low, high = np.clip([mean - half_interval, mean + half_interval], 0.0, largest).tolist()
-    return low, high
 
 
 # --- sacreBLEU ---

@@ -70,7 +70,9 @@ def paired_test(
         method: paired bootstrap or paired approximate randomisation.
     """
     # 1. Spell both sides in the same way, and draw.
-    spelt_systems = [(name, [spell(text) for text in texts]) for name, texts in systems.items()]
+    spelt_systems: list[tuple[str, Sequence[str]]] = []
+    for name, texts in systems.items():
+        spelt_systems.append((name, list(map(spell, texts))))
     draws = bounded_resamples(len(references)) if method == "bootstrap" else TRIALS
     signature, results = resample(
         spelt_systems, scorer(metric), reference_sides(references, spell), _KINDS[method], draws

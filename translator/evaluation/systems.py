@@ -44,7 +44,7 @@ def read_systems(
     text_places = []
     for place in dict.fromkeys(places):
         if Path(place).is_dir():
-            sets_of_runs[place] = newest_sets(place)
+            sets_of_runs[place] = _newest_sets(place)
         elif Path(place).exists():
             text_places.append(place)
         else:
@@ -91,7 +91,7 @@ def languages_of(references: Iterable[str]) -> Languages:
 # --- evaluated runs ---
 
 
-def newest_sets(folder: Path | str) -> dict[str, ScoredSet]:
+def _newest_sets(folder: Path | str) -> dict[str, ScoredSet]:
     """Return the latest translations of a run by test set; raise RunError if there is no run, or no translations."""
     run = RunFolder.open(folder)
     sets: dict[str, ScoredSet] = {}

@@ -233,7 +233,7 @@ def _format_cells(table: Table, form: Form) -> list[str]:
     if form == "csv":
         return [_csv_line(row) for row in cells]
     if form == "markdown":
-        cells = [[escape_markdown(cell) for cell in row] for row in cells]
+        cells = [list(map(escape_markdown, row)) for row in cells]
     alignments = ["left"] * table.text_columns + ["right"] * (len(table.header) - table.text_columns)
     style = _TABULATE_STYLES[form]
     return tabulate(cells[1:], cells[0], tablefmt=style, disable_numparse=True, colalign=alignments).split("\n")
