@@ -61,6 +61,14 @@ def test_held_out_text_has_the_tag_of_its_corpus(run: Path) -> None:
     assert chrf["dear", own] > chrf["dear", plain] + 5
 
 
+def test_validation_text_of_several_sources_is_scored_by_source(run: Path) -> None:
+    result = translator("evaluate", "--run", run, "--split", "validation", "--no-report")
+    assert result.code == 0, result.err
+    start = result.lines.index("validation: raw text by source")
+    assert result.lines[start + 1].split() == ["chrF"]
+    assert [line.split(",")[0] for line in result.lines[start + 3 : start + 5]] == ["plain", "dear"]
+
+
 def test_an_alignment_leaves_out_the_tag(run: Path) -> None:
     first_line = translate(run, "--tag", "dear", "--format", "jsonl", "--alignment").lines[0]
     (translation,) = json.loads(first_line)["translations"]

@@ -12,7 +12,7 @@ from tabulate import tabulate
 from translator.config import MetricName
 from translator.corpus.held_out import left_out_note
 from translator.evaluation.compare import SystemComparison
-from translator.evaluation.metrics import LOWER_IS_BETTER, Score, show_value
+from translator.evaluation.metrics import LOWER_IS_BETTER, Score, compute_scores, show_value
 from translator.evaluation.mistakes import MEANINGS
 from translator.evaluation.results import ScoredSet
 from translator.evaluation.significance import METHODS, SystemResult
@@ -47,7 +47,7 @@ class Table(NamedTuple):
 
 
 def evaluation_tables(systems: Mapping[str, ScoredSet], comparisons: Sequence[SystemComparison] = ()) -> list[Table]:
-    """Return the tables of one test set: scores, significance, and mistakes.
+    """Return the tables of one test set: scores, significance, scores by source, and mistakes.
 
     Args:
         systems: the test set as each system translated it, by the name of the system.
@@ -58,7 +58,8 @@ def evaluation_tables(systems: Mapping[str, ScoredSet], comparisons: Sequence[Sy
     for comparison in comparisons:
         if comparison.test_set == name:
             tables += significance_tables(comparison)
-    return [*tables, mistake_table(systems)]
+    sources = source_table(systems)
+    return [*tables, *([sources] if sources.rows else []), mistake_table(systems)]
 
 
 def score_table(scores_of_systems: Mapping[str, Sequence[Score]]) -> Table:
@@ -106,6 +107,23 @@ def short_form(normalization: str) -> str:
     return "ZWNJ as space" if "ZWNJ as space" in normalization else "normalized"
 
 
+def source_table(systems: Mapping[str, ScoredSet]) -> Table:
+    """Return the chrF of each source of the corpus on raw text; without rows if the text is from one source."""
+    text = next(iter(systems.values())).text
+    sources = list(dict.fromkeys(text.origins))
+    rows = []
+    for source in sources if len(sources) > 1 else []:
+        numbers = [number for number, origin in enumerate(text.origins) if origin == source]
+        references = [text.references[number] for number in numbers]
+        row = [f"{source}, {len(numbers):,} sentences"]
+        for scored in systems.values():
+            hypotheses = [scored.hypotheses[number] for number in numbers]
+            _, chrf = compute_scores(hypotheses, references, metrics=("chrf",))
+            row.append(show_value("chrf", chrf.score))
+        rows.append(row)
+    return _table_by_system("raw text by source", systems, rows, unit="chrF")
+
+
 def mistake_table(systems: Mapping[str, ScoredSet]) -> Table:
     """Return the counts of each mistake, like `3 of 20 (15.0%)`, with a column for each system."""
     rows = []
@@ -140,11 +158,15 @@ def _share(count: int, total: int) -> str:
 
 
 def _table_by_system(
-    title: str, systems: Mapping[str, ScoredSet], rows: Sequence[Sequence[str]], notes: Sequence[str] = ()
+    title: str,
+    systems: Mapping[str, ScoredSet],
+    rows: Sequence[Sequence[str]],
+    notes: Sequence[str] = (),
+    unit: str = "sentences",
 ) -> Table:
-    """Return a table on a test set with a column for each system; the name of a single system is not shown."""
+    """Return a table on a test set with a column for each system; that of a single system has the unit as its name."""
     (test_set,) = {scored.text.name for scored in systems.values()}
-    columns = [excerpt(name, _MAX_LABEL) for name in systems] if len(systems) > 1 else ["sentences"]
+    columns = [excerpt(name, _MAX_LABEL) for name in systems] if len(systems) > 1 else [unit]
     return Table(title=f"{test_set}: {title}", header=["", *columns], rows=rows, notes=notes)
 
 
