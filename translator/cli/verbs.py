@@ -264,10 +264,7 @@ _DERIVING: Final = (
             option("--output FOLDER", "folder of the student's run (default: RUN-student)", type=place),
             SET,
         ),
-        examples=(
-            "translator distill --run runs/cpu-small",
-            "translator distill --run runs/seed-1 --translations pairs.jsonl",
-        ),
+        examples=("translator distill --run runs/cpu-small",),
         run="translator.cli.deriving:distill",
     ),
 )
