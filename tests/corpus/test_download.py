@@ -17,7 +17,6 @@ from unittest import mock
 from urllib.parse import urlsplit
 
 import pytest
-import yaml
 
 from tests.support.corpora import contents, zip_bytes
 from translator.config import NormalizationConfig, SourceConfig
@@ -26,7 +25,7 @@ from translator.corpus.download import download_dataset
 from translator.corpus.evaluation_texts import flores_texts, wmt_texts
 from translator.corpus.held_out import held_out_argument, read_held_out
 from translator.corpus.normalizer.normalizer import Normalizer
-from translator.corpus.public_corpora import DATASETS, Dataset, RemoteFile, find_dataset, recipe_snippet
+from translator.corpus.public_corpora import DATASETS, Dataset, RemoteFile, find_dataset
 from translator.corpus.reading.pairs import read_pairs
 from translator.corpus.sources import corpora_in_arguments
 from translator.errors import CorpusError, InputError
@@ -162,7 +161,7 @@ def test_download_retries_after_errors_and_skips_an_existing_file(
         (OTHER_ZIP, {"size": len(ZIP)}, f"has {len(OTHER_ZIP):,} bytes, but {len(ZIP):,} are expected"),
         (b"<html>Log in first</html>", {}, "is damaged or truncated (File is not a zip file)"),
         (ZIP[:-9], {}, "is damaged or truncated"),
-        (zip_bytes({"mine.en": b""}), {}, "has no pair of members like en.txt and fa.txt"),
+        (zip_bytes({"mine.en": b""}), {}, "has no table, TMX or pair of texts like X.en and X.fa"),
     ],
 )
 def test_a_wrong_or_damaged_download_is_refused_and_not_kept(
@@ -185,16 +184,8 @@ def test_download_fails_after_all_retries_and_leaves_no_file(server: Server, tmp
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_the_server_lacks_is_requested_once(server: Server, tmp_path: Path) -> None:
-    server.answers = [(404, b"", 0)] * 9
-    dataset = replace(small_dataset(server, "opus:CCMatrix/v1"), name="toy")
-    message = refusal(dataset, tmp_path)
-    assert "OPUS has no such corpus, version or pair; spell NAME/VERSION as there, capitals matter" in message
-    assert server.requests == 1
-
-
 def test_a_failed_download_leaves_no_folder(server: Server, tmp_path: Path) -> None:
-    server.answers = [(404, b"", 0)]
+    server.answers = [(404, b"", 0)] * 9
     refusal(small_dataset(server, "ntrex128"), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -231,10 +222,10 @@ def test_only_the_listed_members_of_a_tar_are_unpacked(server: Server, tmp_path:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (TAR[:-3], "is damaged or truncated"),
-        (tar_bytes({"dev/eng_Latn.dev": b"x"}), "has no member dev/pes_Arab.dev. Members: dev/eng_Latn.dev"),
-        (tar_bytes(TEXTS, link="eng_Latn.dev"), "has no member dev/eng_Latn.dev"),
-        (ZIP, "is damaged or truncated (Not a gzipped file"),
+        (TAR[: len(TAR) // 2], "is damaged or truncated"),
+        (tar_bytes({"dev/eng_Latn.dev": b"x"}), "lacks a member like eng_Latn.dev or pes_Arab.dev"),
+        (tar_bytes(TEXTS, link="eng_Latn.dev"), "lacks a member like eng_Latn.dev or pes_Arab.dev"),
+        (ZIP, "is damaged or truncated ("),
     ],
 )
 def test_a_damaged_or_incomplete_tar_is_refused(server: Server, tmp_path: Path, content: bytes, reason: str) -> None:
@@ -319,21 +310,6 @@ def test_a_downloaded_dataset_is_a_corpus_or_test_sets_as_it_is(server: Server, 
             test_set = read_held_out(held_out_argument(value), Normalizer(NormalizationConfig()))
             references = [texts[0] for texts in test_set.references]
             assert list(zip(test_set.sources, references, strict=True)) == PAIRS
-
-
-@pytest.mark.parametrize("name", STAND_INS)
-def test_the_recipe_of_a_downloaded_dataset_reads_it(server: Server, tmp_path: Path, name: str) -> None:
-    dataset = small_dataset(server, name)
-    obtain(dataset, tmp_path)
-    text = recipe_snippet(dataset, tmp_path)
-    assert text.startswith(f"# {dataset.title}; licence: {dataset.licence}\n")
-    entries: list[dict[str, Any]] = []
-    for section in yaml.safe_load(text).values():
-        for sources in section.values():
-            entries += sources
-    assert entries
-    for entry in entries:
-        assert texts_of_source(SourceConfig.model_validate(entry)) == PAIRS
 
 
 @pytest.mark.parametrize("name", STAND_INS)

@@ -11,7 +11,7 @@ from typing import Final
 from translator.cli.arguments import chosen_run, say
 from translator.config.loading import shipped_recipes
 from translator.corpus.download import download_dataset
-from translator.corpus.public_corpora import dataset_table, find_dataset, recipe_snippet
+from translator.corpus.public_corpora import dataset_table, find_dataset
 from translator.doctor import examine, format_findings
 from translator.errors import InputError, TranslatorError
 from translator.run.logging import LOGGER
@@ -48,9 +48,7 @@ def download(options: argparse.Namespace, stop: StopRequest) -> None:
         return
     folder = Path(options.folder)
     path = download_dataset(options.dataset, folder)
-    dataset = find_dataset(options.dataset)
-    arguments = " ".join(dataset.arguments(folder))
-    say(f"{path} is ready: {arguments}", "In a recipe:", recipe_snippet(dataset, folder))
+    say(f"{path} is ready: {' '.join(find_dataset(options.dataset).arguments(folder))}")
 
 
 def recipe(options: argparse.Namespace, stop: StopRequest) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import zipfile
-from http import HTTPStatus
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -69,10 +68,6 @@ def _obtain(dataset: Dataset, file: RemoteFile, folder: Path) -> Texts:
     return texts
 
 
-class _MissingFileError(CorpusError):
-    """The server has no such file, so that another attempt is of no use."""
-
-
 def _fetch(dataset: Dataset, file: RemoteFile, folder: Path) -> Texts:
     """Download to a work folder, check the file and move it into `folder`; return the texts to unpack."""
     from requests import RequestException  # slow to import
@@ -86,17 +81,13 @@ def _fetch(dataset: Dataset, file: RemoteFile, folder: Path) -> Texts:
             _download(dataset, file, partial)
             texts = _checked_texts(dataset, file, partial)
         except (RequestException, ValueError, CorpusError) as error:  # pooch raises ValueError for a wrong hash
-            advice = "Check the network (https_proxy sets a proxy)"
-            if isinstance(error, _MissingFileError):
-                advice = dataset.advice_if_missing
             raise CorpusError(
-                f"cannot download {file.address}: {str(error).replace(str(partial), 'the download')}. {advice}, or get "
-                f"the file by other means (see {dataset.home}), put it at {path}, and run the same command again"
+                f"cannot download {file.address}: {str(error).replace(str(partial), 'the download')}. Check the "
+                "network (https_proxy sets a proxy) and the name (capitals matter, and OPUS calls some pairs en-pes), "
+                f"or get the file by other means (see {dataset.home}), put it at {path}, and run the same command again"
             ) from error
         partial.chmod(beside.stat().st_mode & 0o666)  # the library makes it private; a new folder obeys the umask
         flush_file(partial)
-        if os.path.lexists(path):
-            raise CorpusError(f"another program has made {path} meanwhile; run the same command again to check it")
         path.parent.mkdir(exist_ok=True)
         partial.replace(path)
     LOGGER.info(f"{path} is downloaded and passes all checks")
@@ -109,10 +100,8 @@ def _download(dataset: Dataset, file: RemoteFile, path: Path) -> None:
     Raises:
         RequestException: the connection fails.
         ValueError: the hash is wrong.
-        _MissingFileError: the server has no such file.
     """
     import pooch  # with requests
-    from requests import HTTPError
 
     pooch.get_logger().setLevel("WARNING")
     bar: tqdm[NoReturn] = progress_bar(description=dataset.name, total=file.size or 1, unit="B")
@@ -124,14 +113,6 @@ def _download(dataset: Dataset, file: RemoteFile, path: Path) -> None:
         headers={"User-Agent": f"translator/{__version__}"},
     )
 
-    def download(address: str, output: str, caller: object) -> None:
-        try:
-            http_downloader(address, output, caller)
-        except HTTPError as error:
-            if error.response is not None and error.response.status_code == HTTPStatus.NOT_FOUND:
-                raise _MissingFileError(str(error)) from error  # pooch would try again after an HTTPError
-            raise
-
     fetcher = pooch.create(
         path=path.parent,
         base_url="",
@@ -140,7 +121,7 @@ def _download(dataset: Dataset, file: RemoteFile, path: Path) -> None:
         retry_if_failed=RETRIES,
     )
     with bar:
-        fetcher.fetch(path.name, downloader=download)
+        fetcher.fetch(path.name, downloader=http_downloader)
 
 
 # --- checks ---
@@ -164,13 +145,8 @@ def _checked_texts(dataset: Dataset, file: RemoteFile, path: Path) -> Texts:
     # 2. What it holds. Reading a text to its end checks it.
     with damaged_files(path):
         if not dataset.parts:
-            _check_zip(path)
+            with zipfile.ZipFile(path) as archive:
+                corpora_among(archive.namelist(), str(path))
         elif dataset.unpack is not None:
             return dataset.unpack(path, dataset.parts)
     return {}
-
-
-def _check_zip(path: Path) -> None:
-    """Check that the reader of corpora finds the two sides in the zip."""
-    with zipfile.ZipFile(path) as archive:
-        corpora_among(archive.namelist(), str(path))

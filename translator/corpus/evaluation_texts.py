@@ -1,6 +1,5 @@
 """Texts for evaluation out of the files of their publishers: FLORES-200 and WMT24++."""
 
-import gzip
 import re
 import tarfile
 from collections.abc import Sequence
@@ -9,7 +8,6 @@ from typing import Final
 
 from pydantic_core import from_json
 
-from translator.corpus.sources import listing
 from translator.errors import CorpusError
 
 _LINE_BREAKS: Final = re.compile(r"[ \t]*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+[ \t]*")
@@ -20,28 +18,17 @@ Texts = dict[str, bytes]
 
 def flores_texts(path: Path, parts: Sequence[str]) -> Texts:
     """Return both sides of each part from the tar.gz of FLORES-200; raise CorpusError if one is missing."""
-    # Files of the texts, by the last two parts of the paths of the members.
-    files_by_member: dict[str, str] = {}
-    for part in parts:
-        files_by_member[f"{part}/eng_Latn.{part}"] = f"{part}.en"
-        files_by_member[f"{part}/pes_Arab.{part}"] = f"{part}.fa"
-
     texts: Texts = {}
-    names: list[str] = []
-    with gzip.open(path) as unpacked, tarfile.open(fileobj=unpacked, mode="r|") as tar:
+    with tarfile.open(path, mode="r|gz") as tar:
         for member in tar:
-            content = tar.extractfile(member) if member.isreg() else None
-            if content is None:
-                continue
-            name = "/".join(member.name.split("/")[-2:])
-            names.append(name)
-            if name in files_by_member:
-                texts[files_by_member[name]] = content.read()
-        while unpacked.read(1 << 20):  # to the checksum of gzip, which comes after the tar
-            pass
-    missing_members = [member for member in files_by_member if member not in names]
-    if missing_members:
-        raise CorpusError(f"{path} has no member {' or '.join(missing_members)}. Members: {listing(names)}")
+            name = Path(member.name).name  # such as `eng_Latn.devtest`
+            for part in parts:
+                for language, side in (("eng_Latn", "en"), ("pes_Arab", "fa")):
+                    content = tar.extractfile(member) if member.isreg() and name == f"{language}.{part}" else None
+                    if content is not None:
+                        texts[f"{part}.{side}"] = content.read()
+    if len(texts) < 2 * len(parts):
+        raise CorpusError(f"{path} lacks a member like eng_Latn.{parts[0]} or pes_Arab.{parts[0]}")
     return texts
 
 

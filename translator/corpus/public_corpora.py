@@ -1,4 +1,4 @@
-"""Public corpora that can be named: where their files are, under which licence, and how they enter a recipe."""
+"""Public corpora that can be named: where their files are, and under which licence."""
 
 import re
 import shlex
@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-
-import yaml
 
 from translator.corpus.evaluation_texts import Texts, flores_texts, wmt_texts
 from translator.errors import InputError
@@ -48,46 +46,15 @@ class Dataset:
     parts: tuple[str, ...] = ()  # of a text for evaluation; a corpus has none
     unpack: Callable[[Path, Sequence[str]], Texts] | None = None
     """Returns the texts of the parts in a file for evaluation; None if the files are texts themselves."""
-    advice_if_missing: str = "Update this program, in case the publishers have moved the file"
-
-    @property
-    def size(self) -> int | None:
-        """Bytes of all files, if known."""
-        sizes = [file.size for file in self.files if file.size is not None]
-        return sum(sizes) if len(sizes) == len(self.files) else None
-
-    @property
-    def label(self) -> str:
-        """The name of its source in a recipe."""
-        return self.name.removeprefix("opus:").replace("/", "-")
-
-    def recipe(self, folder: Path) -> dict[str, dict[str, list[dict[str, str]]]]:
-        """Return the entries of a recipe for the dataset in `folder`: a source, or test sets."""
-        if not self.parts:
-            (archive,) = self.files
-            origin = f"{self.title} ({self.licence}): translator download {self.name}"
-            place = str(folder / archive.name)
-            source = {"name": self.label, "path": place, "licence": self.licence, "obtain": origin}
-            return {"corpus": {"sources": [source]}}
-        test_sets = []
-        for part in self.parts:
-            path = folder / self.name / part
-            test_set = {"name": self._test_set(part), "source_path": f"{path}.en", "target_path": f"{path}.fa"}
-            test_sets.append(test_set)
-        return {"evaluation": {"test_sets": test_sets}}
 
     def arguments(self, folder: Path) -> list[str]:
         """Return what a command takes for the dataset in `folder`: one `--corpus`, or a `--test-set` for each part."""
-        if not self.parts:
-            return ["--corpus " + shlex.quote(str(folder / self.files[0].name))]
         arguments = []
         for part in self.parts:
+            name = self.name if len(self.parts) == 1 else f"{self.name}_{part}"
             path = folder / self.name / part
-            arguments.append("--test-set " + shlex.quote(f"{self._test_set(part)}={path}.en:{path}.fa"))
-        return arguments
-
-    def _test_set(self, part: str) -> str:
-        return self.name if len(self.parts) == 1 else f"{self.name}_{part}"
+            arguments.append("--test-set " + shlex.quote(f"{name}={path}.en:{path}.fa"))
+        return arguments or ["--corpus " + shlex.quote(str(folder / self.files[0].name))]
 
 
 _TABLE: Final = (
@@ -210,25 +177,14 @@ def _opus_dataset(name: str) -> Dataset:
         licence="see LICENSE in the zip",
         home="https://opus.nlpl.eu",
         files=(archive,),
-        advice_if_missing=(
-            "OPUS has no such corpus, version or pair; spell NAME/VERSION as there, capitals matter; the pair may be "
-            "en-pes instead of en-fa. Correct the name"
-        ),
     )
 
 
 def dataset_table() -> str:
-    """Return a list of all corpora: name, size and licence, with the description below."""
+    """Return a list of all corpora: name and licence, with the description below."""
     lines = []
     for dataset in DATASETS.values():
-        size = "size unknown" if dataset.size is None else f"{dataset.size / 1e6:.1f} MB"
-        lines += [f"{dataset.name}  ({size}, {dataset.licence})", *wrapped(dataset.title)]
+        lines += [f"{dataset.name}  ({dataset.licence})", *wrapped(dataset.title)]
     lines.append("opus:NAME/VERSION")
     lines += wrapped("any corpus of OPUS, such as opus:CCMatrix/v1; names and versions: https://opus.nlpl.eu")
     return "\n".join(lines)
-
-
-def recipe_snippet(dataset: Dataset, folder: Path) -> str:
-    """Return the lines of YAML that add `dataset` in `folder` to a recipe, after a comment with its licence."""
-    text = yaml.safe_dump(dataset.recipe(folder), sort_keys=False, allow_unicode=True, width=1000)
-    return f"# {dataset.title}; licence: {dataset.licence}\n{text}"
