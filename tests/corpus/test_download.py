@@ -340,12 +340,6 @@ def test_an_unknown_corpus_name_error_lists_the_known_names(tmp_path: Path) -> N
         download_dataset("europarl", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["flores", "FLORES+", "flores_plus"])
-def test_flores_plus_is_refused_with_the_way_to_get_it(name: str) -> None:
-    with pytest.raises(InputError, match=r"accepted its conditions at .*flores_plus; .*translator download flores200"):
-        find_dataset(name)
-
-
 @pytest.mark.parametrize(
     "content",
     [b"{}\n", b"[]\n", b"no JSON\n", b'{"source": "A", "target": null}\n', b'{"source": "A"}\n'],

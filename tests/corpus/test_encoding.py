@@ -46,7 +46,7 @@ def test_any_text_has_the_same_lines_in_each_encoding(texts: list[str], end: str
     ],
 )
 def test_an_old_encoding_is_named_with_the_command_that_converts_it(text: str, codec: str, name: str) -> None:
-    with pytest.raises(CorpusError, match=f"text, line .*: not UTF-8 .* `iconv -f {name} -t UTF-8 FILE > NEW`"):
+    with pytest.raises(CorpusError, match=f"text, line .*: not UTF-8; .* `iconv -f {name} -t UTF-8 FILE > NEW`"):
         lines_of(text.encode(codec))
     with pytest.raises(CorpusError, match=f"the input is not UTF-8 .* `iconv -f {name} -t UTF-8 FILE > NEW`"):
         refuse_other_encoding(text.encode(codec), "the input")

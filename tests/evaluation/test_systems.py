@@ -198,7 +198,7 @@ def test_persian_is_the_source_language_if_no_reference_is_persian() -> None:
     ("content", "message"),
     [
         ("یک\nدو\n".encode(), r"a\.txt has 2 lines, .*news\.en 3: line N must be"),
-        (b"one\ntw\xff\nthree\n", r"a\.txt, line 2: not UTF-8 \(byte 0xff, "),
+        (b"one\ntw\xff\nthree\n", r"a\.txt, line 2: not UTF-8; "),
         (None, r"a\.txt does not exist; give run folders"),
     ],
 )

@@ -16,7 +16,6 @@ _OPUS_PATTERN: Final = re.compile(
 )
 _OPUS_PERSIAN: Final = {"Tatoeba": "pes", "bible-uedin": "pes"}
 """Corpora of OPUS that have another code for Persian than `fa`, by the indexes of opustools 1.9.0 and mtdata 0.5.1."""
-_GATED: Final = frozenset({"flores", "flores+", "floresplus", "flores-plus", "flores_plus"})
 _NTREX: Final = "https://raw.githubusercontent.com/MicrosoftTranslator/NTREX/8561f6a622db9edad1217683e5c83daefd8bb2bf"
 
 
@@ -142,16 +141,10 @@ DATASETS: Final = {dataset.name: dataset for dataset in _TABLE}
 def find_dataset(name: str) -> Dataset:
     """Return the dataset called `name`: one of the table, or `opus:NAME/VERSION`.
 
-    Raises InputError: there is none, or it needs an account; the message says how to get it.
+    Raises InputError: there is none.
     """
     if name in DATASETS:
         return DATASETS[name]
-    if name.lower() in _GATED:
-        raise InputError(
-            "FLORES+ can be downloaded only by people who have accepted its conditions at "
-            "https://huggingface.co/datasets/openlanguagedata/flores_plus; docs/public-text.md gives the commands. Its "
-            "predecessor needs no account: translator download flores200"
-        )
     if name.lower().startswith("opus:"):
         return _opus_dataset(name)
     raise InputError(f"unknown corpus `{name}`; corpora to download: {', '.join(DATASETS)}, opus:NAME/VERSION")

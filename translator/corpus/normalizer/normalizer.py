@@ -199,14 +199,11 @@ def compile_step(step: Step) -> Change:
 
 def _replacement(row: Row) -> str | Callable[[re.Match[str]], str]:
     """Return the replacement of a row as `re.sub` takes it."""
+    exception = None if row.unless is None else re.compile(row.unless)
     if isinstance(row.replacement, str):
         template = row.replacement
-        if row.unless is None:
+        if exception is None:
             return template
-        exception = re.compile(row.unless)
         return lambda match: match[0] if exception.search(match[0]) else match.expand(template)
     table = str.maketrans(row.replacement)
-    if row.unless is None:
-        return lambda match: match[0].translate(table)
-    exception = re.compile(row.unless)
-    return lambda match: match[0] if exception.search(match[0]) else match[0].translate(table)
+    return lambda match: match[0] if exception and exception.search(match[0]) else match[0].translate(table)

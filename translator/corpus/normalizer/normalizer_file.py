@@ -1,31 +1,15 @@
 """The file `normalizer.json`, in which a model keeps the rules of its training text."""
 
-import re
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
-
-from pydantic import Field, TypeAdapter, with_config
 
 from translator.config import Config
 from translator.corpus.normalizer import normalizer
-from translator.corpus.normalizer.normalizer import Normalizer, compile_step
-from translator.corpus.normalizer.rules import FUNCTIONS, RULES_FORMAT, NormalizerRules, Rewriting, Rule, Work
+from translator.corpus.normalizer.normalizer import Normalizer
+from translator.corpus.normalizer.rules import FUNCTIONS, NORMALIZER_RULES, NormalizerRules
 from translator.errors import RunError
 from translator.run.files import storage_errors
 from translator.run.folder import RunFolder
-from translator.run.records import STRICT, RecordError, read_signed_record
-
-
-@with_config(STRICT)
-@dataclass(frozen=True, kw_only=True)
-class _RulesFile(NormalizerRules):
-    """The content of `normalizer.json`."""
-
-    format: Annotated[int, Field(ge=RULES_FORMAT, le=RULES_FORMAT)]
-
-
-_RULES_FILE: Final = TypeAdapter(_RulesFile)
+from translator.run.records import RecordError, read_signed_record
 
 
 def read_rules(file: Path) -> NormalizerRules:
@@ -36,35 +20,14 @@ def read_rules(file: Path) -> NormalizerRules:
     with storage_errors(file, "read"):
         content = file.read_bytes()
     try:
-        record = read_signed_record(_RULES_FILE, content)
-        _check_usable(record)
+        rules = read_signed_record(NORMALIZER_RULES, content)
+        for rule in rules.rules:
+            for step in (rule.english.decoding, *rule.english.text, rule.persian.decoding, *rule.persian.text):
+                if isinstance(step, str) and step not in FUNCTIONS:
+                    raise RecordError(f"the rule {rule.key} names the unknown function {step}")
     except RecordError as error:
         raise RunError(error.about(file, "restore the whole run folder from a copy")) from error
-    return NormalizerRules(version=record.version, rules=record.rules, again=record.again)
-
-
-def _check_usable(rules: NormalizerRules) -> None:
-    """Raise RecordError if this version of translator lacks a function of the rules, or cannot read a pattern."""
-    try:
-        for rule in rules.rules:
-            _check_work(rule, rule.english)
-            _check_work(rule, rule.persian)
-        for pattern in rules.again.values():
-            re.compile(pattern)
-    except (re.error, IndexError, OverflowError, RecursionError) as error:
-        raise RecordError(f"a pattern or a template is invalid: {error}") from error
-
-
-def _check_work(rule: Rule, work: Work) -> None:
-    """Raise RecordError for an unknown function, and what `re` raises for an invalid pattern or template."""
-    for step in (work.decoding, *work.text):
-        if isinstance(step, Rewriting):
-            compile_step(step)
-            for row in step.rows:
-                if isinstance(row.replacement, str):
-                    re.sub(row.pattern, row.replacement, "")  # reads the template too
-        elif step is not None and step not in FUNCTIONS:
-            raise RecordError(f"the rule {rule.key} names the unknown function {step}")
+    return rules
 
 
 def rules_of_run(run: RunFolder) -> NormalizerRules:

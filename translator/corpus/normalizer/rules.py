@@ -15,8 +15,6 @@ from pydantic import Field, TypeAdapter, with_config
 from translator.run.files import sha256_of_json
 from translator.run.records import STRICT, WholeNumber, sign
 
-RULES_FORMAT: Final = 1
-
 Language = Literal["english", "persian"]
 Character = Annotated[str, Field(min_length=1, max_length=1)]
 Change = Callable[[str], str]
@@ -97,6 +95,7 @@ class NormalizerRules:
     The repairs of the decoding come first, then all tables of characters, then the steps on the text.
     """
 
+    format: Literal[1] = 1  # of `normalizer.json`
     version: WholeNumber  # the name of these rules in the label of a score
     rules: tuple[Rule, ...]
     # Patterns, by language. A text that was changed, and had a match, is normalized again until nothing changes.
@@ -105,14 +104,11 @@ class NormalizerRules:
     @cached_property
     def sha256(self) -> str:
         """The hash of the rules, for fingerprints and checkpoints."""
-        return sha256_of_json(self._values())
-
-    def _values(self) -> dict[str, object]:
-        return {"format": RULES_FORMAT, **_NORMALIZER_RULES.dump_python(self, mode="json")}
+        return sha256_of_json(NORMALIZER_RULES.dump_python(self, mode="json"))
 
     def to_json(self) -> str:
         """Return the content of `normalizer.json`, with its own checksum."""
-        return json.dumps(sign(self._values()), ensure_ascii=False, indent=2) + "\n"
+        return json.dumps(sign(NORMALIZER_RULES.dump_python(self, mode="json")), ensure_ascii=False, indent=2) + "\n"
 
 
-_NORMALIZER_RULES: Final = TypeAdapter(NormalizerRules)
+NORMALIZER_RULES: Final = TypeAdapter(NormalizerRules)

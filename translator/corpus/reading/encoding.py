@@ -121,15 +121,6 @@ def is_utf8(line: bytes) -> bool:
     return b"\0" not in line
 
 
-def first_invalid_byte(line: bytes) -> int:
-    """Return the place of the first byte of `line` that is not UTF-8, or else of its first NUL byte."""
-    try:
-        line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return error.start
-    return line.index(0)
-
-
 def encoding_advice(data: bytes) -> str:
     """Return what to do about lines of `data` that are not UTF-8, with the encoding that they look like."""
     lines = [line for line in invalid_lines(data) if b"\0" not in line]

@@ -5,7 +5,7 @@ from enum import StrEnum
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
-from translator.corpus.reading.encoding import encoding_advice, first_invalid_byte, is_utf8, newline_blocks, utf8_blocks
+from translator.corpus.reading.encoding import encoding_advice, is_utf8, newline_blocks, utf8_blocks
 from translator.errors import CorpusError
 
 LONGEST_LINE: Final = 1 << 20  # bytes of a line without its end; longer lines are dropped
@@ -65,17 +65,11 @@ def read_lines(blocks: Iterable[bytes], label: str, *, drop_invalid: bool, advic
     for data in whole_lines(blocks, label, LONGEST_LINE):
         lines = _decode(data)
         if lines is None:
-            raw_lines = _raw_lines(data)
-            lines = [_decode_line(line) for line in raw_lines]
+            lines = [_decode_line(line) for line in _raw_lines(data)]
             invalid = [place for place, line in enumerate(lines) if line is Unreadable.INVALID_UTF8]
             if invalid and not drop_invalid:
                 yield lines[: invalid[0]]
-                bad_line = raw_lines[invalid[0]]
-                place = first_invalid_byte(bad_line)
-                raise CorpusError(
-                    f"{label}, line {number + invalid[0]}: not UTF-8 (byte 0x{bad_line[place]:02x}, number "
-                    f"{place + 1} of the line); {encoding_advice(data)}{advice}"
-                )
+                raise CorpusError(f"{label}, line {number + invalid[0]}: not UTF-8; {encoding_advice(data)}{advice}")
         yield lines
         number += len(lines)
 

@@ -21,6 +21,7 @@ UNTRANSLATED: Final = "untranslated_message"
 OBSOLETE: Final = "obsolete_message"
 _BOM: Final = b"\xef\xbb\xbf"
 _MARK: Final = re.compile(r"[_&~](?=[^\W_])(?!\w+;)")  # before a letter; `&quot;` has none
+_WORD: Final = re.compile(r"[\w&~]+;?")
 _MARK_AFTER: Final = re.compile(r"\s*\([_&~]\w\)")  # of a letter that the translation does not have: `بستن (_C)`
 
 
@@ -82,11 +83,9 @@ def without_accelerator(text: str, other: str) -> str:
     A mark inside a word that the `other` side has too is part of a name, such as `my_house`.
     """
     text = _MARK_AFTER.sub("", text)
-    other_words = set(re.findall(r"[\w&~]+", other))
-    for mark in _MARK.finditer(text):
-        before = re.search(r"[\w&~]*\Z", text[: mark.start()])
-        after = re.match(r"[\w&~]*", text[mark.start() :])
-        assert before and after
-        if before[0] + after[0] not in other_words:
-            return text[: mark.start()] + text[mark.end() :]
+    other_words = set(_WORD.findall(other))
+    for word in _WORD.findall(text):
+        plain_word = _MARK.sub("", word, count=1)
+        if plain_word != word and word not in other_words:
+            return text.replace(word, plain_word, 1)
     return text
