@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -210,15 +209,6 @@ def test_a_file_placed_by_hand_is_used_if_valid_and_never_overwritten(server: Se
     assert server.requests == 0
 
 
-def test_only_the_listed_members_of_a_tar_are_unpacked(server: Server, tmp_path: Path) -> None:
-    server.content = TAR
-    for _ in range(2):
-        assert obtain(tar_dataset(server), tmp_path) == tmp_path / "toy"
-    expected = {"dev.en": TEXTS["dev/eng_Latn.dev"], "dev.fa": TEXTS["dev/pes_Arab.dev"]}
-    assert contents(tmp_path / "toy") == expected
-    assert server.requests == 1
-
-
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -310,13 +300,6 @@ def test_a_downloaded_dataset_is_a_corpus_or_test_sets_as_it_is(server: Server, 
             test_set = read_held_out(held_out_argument(value), Normalizer(NormalizationConfig()))
             references = [texts[0] for texts in test_set.references]
             assert list(zip(test_set.sources, references, strict=True)) == PAIRS
-
-
-@pytest.mark.parametrize("name", STAND_INS)
-def test_addresses_are_encrypted(name: str) -> None:
-    dataset = find_dataset(name)
-    addresses = [dataset.home, *(file.address for file in dataset.files)]
-    assert {urlsplit(address).scheme for address in addresses} == {"https"}
 
 
 @pytest.mark.parametrize(

@@ -90,11 +90,6 @@ def test_a_document_in_a_zip_is_refused_with_its_kind(member: str, kind: str, tm
         list(read_blocks(tmp_path / "book"))
 
 
-def test_half_a_character_at_the_end_of_utf16_makes_its_line_invalid() -> None:
-    parts = read_lines(["a\nb\n".encode("utf-16") + b"c"], "text", drop_invalid=True)
-    assert list(itertools.chain.from_iterable(parts)) == ["a", "b", "invalid_utf8"]
-
-
 def test_half_an_emoji_at_the_end_of_utf16_makes_its_line_invalid() -> None:
     parts = read_lines(["a\nb😀".encode("utf-16")[:-2]], "text", drop_invalid=True)
     assert list(itertools.chain.from_iterable(parts)) == ["a", "invalid_utf8"]

@@ -1,6 +1,6 @@
-"""Broken corpora: they never cause a traceback or a misaligned pair, and a refused corpus leaves no files.
+"""Broken corpora: they never cause a traceback or a misaligned pair.
 
-FUZZ_INPUTS=200000 makes a long run of the first test.
+FUZZ_INPUTS=200000 makes a long run.
 """
 
 import gzip
@@ -10,33 +10,25 @@ import os
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 from unittest import mock
 
-import pytest
 import zstandard
 
 from tests.support.corpora import (
-    LAYOUTS,
     PACKERS,
     Rows,
-    contents,
     folder_of,
-    one_file,
     one_line,
-    tsv,
     zip_bytes,
 )
-from translator.config import CorpusConfig, SourceConfig
-from translator.corpus.prepare import prepare_corpus
-from translator.corpus.prepared_corpus import PreparedCorpus
+from translator.config import SourceConfig
 from translator.corpus.reading.lines import Pair
 from translator.corpus.reading.packing import packing_of_bytes
 from translator.corpus.reading.pairs import read_pairs
-from translator.corpus.selecting.split import SPLITS
-from translator.errors import CorpusError, TranslatorError
+from translator.errors import TranslatorError
 
 INPUTS: Final = int(os.environ.get("FUZZ_INPUTS", "1500"))
 LINE: Final = 200  # bytes of the longest line in these tests
@@ -157,6 +149,13 @@ def most_tabs(rows: list[str]) -> int:
     return min((tabs for tabs in counts if counts[tabs] == max(counts.values())), default=1)
 
 
+def sides(pairs: Rows) -> list[bytes]:
+    """Return the text of either side."""
+    english = "".join(f"{source}\n" for source, _ in pairs)
+    persian = "".join(f"{target}\n" for _, target in pairs)
+    return [english.encode(), persian.encode()]
+
+
 def play(seed: int, folder: Path) -> str:
     """Read one corpus with random mistakes, compare the result with the files, and return the outcome."""
     generator = random.Random(seed)
@@ -226,117 +225,3 @@ def test_corrupted_corpora_are_read_correctly_or_refused(tmp_path: Path) -> None
                 raise
     assert outcomes["read"] > INPUTS // 4
     assert set(outcomes) >= {"read", "not UTF-8", "length", "columns", "swapped", "damaged"}, outcomes
-
-
-COUNT = 60
-ODD = ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c", "\x1e", "\r"]
-"""Characters that some programs treat as line ends, but a corpus does not."""
-
-
-@pytest.fixture(params=list(LAYOUTS))
-def layout(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-def rows() -> Rows:
-    """Return pairs that no rule drops; both sides of each contain a number that no other pair has."""
-    english_places = (" by the river", " near an old bridge", " under tall trees", " behind a hill")
-    persian_places = (" کنار رود", " نزدیک پلی کهنه", " زیر درختان بلند", " پشت تپه")
-    pairs = []
-    for number in range(1, COUNT + 1):
-        length = number * 7 % 5
-        source = f"House {number} stands{''.join(english_places[:length])}."
-        target = f"خانهٔ {number}{''.join(persian_places[:length])} است."
-        pairs.append((source, target))
-    return pairs
-
-
-def sides(pairs: Rows) -> list[bytes]:
-    """Return the text of either side."""
-    english = "".join(f"{source}\n" for source, _ in pairs)
-    persian = "".join(f"{target}\n" for _, target in pairs)
-    return [english.encode(), persian.encode()]
-
-
-def prepared(*sources: SourceConfig, folder: Path) -> PreparedCorpus:
-    filters = {"near_duplicates": None}
-    split = {"validation": 4, "test": 6}
-    settings = {"sources": sources, "split": split, "filters": filters, "prepared_directory": str(folder), "workers": 1}
-    return prepare_corpus(CorpusConfig.model_validate(settings))
-
-
-def refusal(source: SourceConfig, folder: Path) -> str:
-    """Prepare a source that must be refused, check that the folder is unchanged, and return the message."""
-    earlier = folder / "corpus-0123456789abcdef" / "report.json"
-    earlier.parent.mkdir(parents=True, exist_ok=True)
-    earlier.write_text("made by an earlier run", encoding="utf-8")
-    before = contents(folder)
-    with pytest.raises(TranslatorError) as caught:
-        prepared(source, folder=folder)
-    assert contents(folder) == before
-    return one_line(str(caught.value))
-
-
-def numbers_in(texts: Iterable[str]) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", "\n".join(texts))]
-
-
-def aligned_numbers(corpus: PreparedCorpus) -> set[int]:
-    """Return the numbers of all kept pairs, after checking that no pair combines the sides of two."""
-    numbers: list[int] = []
-    for split in SPLITS:
-        english = numbers_in(corpus.lines(split, "text", "en"))
-        persian = numbers_in(corpus.lines(split, "text", "fa"))
-        assert english == persian == sorted(english)
-        numbers += english
-    assert len(numbers) == len(set(numbers))
-    return set(numbers)
-
-
-def test_characters_resembling_line_ends_do_not_misalign_pairs(tmp_path: Path, layout: str) -> None:
-    # Each character stands in the English side of one pair and in the Persian side of another.
-    pairs = rows()
-    for number, mark in enumerate(ODD):
-        english_place = 3 + 5 * number
-        source, target = pairs[english_place]
-        pairs[english_place] = (source.replace(" ", mark, 1), target)
-        persian_place = 55 - 5 * number  # the first two of these are held out, the others are for training
-        source, target = pairs[persian_place]
-        pairs[persian_place] = (source, f"{mark}{target} {mark}")
-    corpus = prepared(LAYOUTS[layout](tmp_path, *sides(pairs)), folder=tmp_path / "prepared")
-    assert aligned_numbers(corpus) == set(range(1, COUNT + 1))
-    training = (corpus.directory / "train" / "text.en").read_text("utf-8")
-    assert not any(mark in training for mark in ODD)
-
-
-def test_a_refused_corpus_among_others_leaves_no_output(tmp_path: Path) -> None:
-    good = tsv(tmp_path / "good.tsv", rows())
-    bad = one_file(tmp_path / "text.tsv.gz", PACKERS[".gz"](Path(str(good.path)).read_bytes())[:-50])
-    with pytest.raises(CorpusError, match="is damaged or truncated"):
-        prepared(good, bad, folder=tmp_path / "of two")
-    assert contents(tmp_path / "of two") == {}
-
-
-def test_invalid_utf8_is_located_in_the_error_or_dropped_on_request(tmp_path: Path, layout: str) -> None:
-    english, persian = sides(rows())
-    english = english.replace(b"House 9 ", b"House 9\xc3 ")
-    persian = persian.replace("خانهٔ 23".encode(), "خانهٔ 23".encode() + b"\xff")
-    source = LAYOUTS[layout](tmp_path, english, persian)
-
-    message = refusal(source, tmp_path / "prepared")
-    assert ", line 9: not UTF-8; " in message
-
-    corpus = prepared(source.model_copy(update={"invalid_utf8": "drop"}), folder=tmp_path / "prepared")
-    assert aligned_numbers(corpus) == set(range(1, COUNT + 1)) - {9, 23}
-    (report,) = corpus.report.sources
-    assert {rule: count for rule, count in report.dropped.items() if count} == {"invalid_utf8": 2}
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is not there to play a file without an end")
-def test_a_device_is_refused_as_a_source(tmp_path: Path) -> None:
-    message = refusal(SourceConfig(name="text", path="/dev/full"), tmp_path / "prepared")
-    assert message == "corpus source `text`: /dev/full is a pipe or a device; write its text to a file and give that"
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "a.tsv").symlink_to("/dev/full")
-    message = refusal(SourceConfig(name="text", path=str(tmp_path / "folder")), tmp_path / "prepared")
-    assert "folder has no table, TMX or pair of texts like X.en and X.fa" in message

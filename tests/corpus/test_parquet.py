@@ -43,27 +43,9 @@ def test_scores_and_named_columns(tmp_path: Path) -> None:
     assert defects == [None, "low_score", "bad_row"]
 
 
-@pytest.mark.parametrize("second", [None, {"en": None, "fa": "دو."}, {"en": "Two."}])
-def test_a_row_without_a_text_is_a_bad_row(tmp_path: Path, second: Any) -> None:
-    first, _, third = NESTED["translation"]
-    source = written(tmp_path / "x.parquet", {"translation": [first, second, third]})
-    pairs = list(read_pairs(source))
-    assert pairs[0] == PAIRS[0]
-    assert pairs[1].defect == "bad_row"
-    assert pairs[2] == PAIRS[2]
-
-
 def test_the_content_decides_not_the_name(tmp_path: Path) -> None:
     assert list(read_pairs(written(tmp_path / "x.tsv", COLUMNS))) == PAIRS
     assert "is no Parquet file (it does not begin with PAR1)" in complaint(one_file(tmp_path / "y.parquet", b"x\ty\n"))
-
-
-@pytest.mark.parametrize("end", [-1, -100, 50])
-def test_a_truncated_file_is_damaged(tmp_path: Path, end: int) -> None:
-    path = tmp_path / "x.parquet"
-    written(path, COLUMNS)
-    truncated = path.read_bytes()[:end]
-    assert "x.parquet is damaged or truncated (" in complaint(one_file(path, truncated))
 
 
 def test_a_changed_byte_is_noticed_by_the_checksum(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import bz2
 import io
 import tarfile
 import tempfile
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -96,12 +95,6 @@ def test_truncated_content_is_refused_as_damaged(tmp_path: Path, suffix: str) ->
         assert message.startswith(f"{tmp_path / 'text.tsv'}{suffix} is damaged or truncated (")
 
 
-@pytest.mark.parametrize("suffix", PACKED)
-def test_text_may_be_called_compressed(tmp_path: Path, suffix: str) -> None:
-    for content in (TABLE, TABLE.decode().encode("utf-16")):
-        assert list(read_pairs(one_file(tmp_path / f"text.tsv{suffix}", content))) == PAIRS
-
-
 def tar_file() -> bytes:
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as archive:
@@ -122,33 +115,19 @@ def test_unsupported_archive_formats_are_named_and_refused(tmp_path: Path, conte
     assert f"is an unsupported {kind}; unpack it" in complaint(one_file(tmp_path / "text.tsv", content))
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_a_zip_is_read_with_every_supported_compression_method(tmp_path: Path, method: int) -> None:
-    members = {name: text * 20_000 for name, text in MEMBERS.items()}
-    source = one_file(tmp_path / "x", zip_bytes(members, method))
-    assert [pair[1:] for pair in read_pairs(source)] == [pair[1:] for pair in PAIRS] * 20_000
-
-
-@pytest.mark.parametrize(
-    ("offset", "value", "reason"),
-    [(6, b"\1", "File 'en.txt' is encrypted, password required"), (8, b"\x09", "That compression method is not")],
-)
-def test_an_encrypted_or_unsupported_zip_is_refused(tmp_path: Path, offset: int, value: bytes, reason: str) -> None:
-    content = bytearray(zip_bytes(MEMBERS))
-    # A local header and the central directory hold the same field, in the latter two bytes further on.
-    for signature, field_offset in ((b"PK\x03\x04", offset), (b"PK\x01\x02", offset + 2)):
-        start = content.index(signature) + field_offset
-        content[start : start + 1] = value
-    message = complaint(one_file(tmp_path / "text.zip", bytes(content)))
-    assert f"text.zip cannot be decompressed ({reason}" in message and "compress it again with deflate" in message
-
-
 def test_max_pairs_counts_across_files_and_stops_reading(tmp_path: Path) -> None:
     source = folder_of(tmp_path / "x", {"a.tsv": TABLE, "b.tsv": TABLE + b"wrong\n", "c.tsv": b"wrong"})
     for limit in range(1, 7):
         limited_source = source.model_copy(update={"max_pairs": limit})
         assert list(read_pairs(limited_source)) == (PAIRS * 2)[:limit]
     assert "c.tsv: no column for each text" in complaint(source)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is not there to play a file without an end")
+def test_a_device_is_refused(tmp_path: Path) -> None:
+    assert "/dev/full is a pipe or a device; write its text" in complaint(SourceConfig(name="text", path="/dev/full"))
+    (tmp_path / "a.tsv").symlink_to("/dev/full")
+    assert "has no table, TMX or pair" in complaint(SourceConfig(name="text", path=str(tmp_path)))
 
 
 def test_overrides_of_sources_apply_before_a_recipe_exists() -> None:
