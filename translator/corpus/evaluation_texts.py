@@ -1,16 +1,13 @@
 """Texts for evaluation out of the files of their publishers: FLORES-200 and WMT24++."""
 
-import re
 import tarfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
-from pydantic_core import from_json
-
+from translator.corpus.reading.forms import Form, TextFile
+from translator.corpus.reading.lines import Pair
+from translator.corpus.reading.tables import rows_of_lines, text_in
 from translator.errors import CorpusError
-
-_LINE_BREAKS: Final = re.compile(r"[ \t]*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+[ \t]*")
 
 Texts = dict[str, bytes]
 """Texts by the names of their files, such as `devtest.en`."""
@@ -42,18 +39,12 @@ def wmt_texts(path: Path, parts: Sequence[str]) -> Texts:
     """
     english_lines: list[str] = []
     persian_lines: list[str] = []
-    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = from_json(line)
-            is_bad = bool(row.get("is_bad_source", False))
-            english = _LINE_BREAKS.sub(" ", row["source"])
-            persian = _LINE_BREAKS.sub(" ", row["target"])
-        except (ValueError, KeyError, AttributeError, TypeError) as error:
-            problem = "is not JSON with the texts `source` and `target`"
-            raise CorpusError(f"{path}, line {number} {problem}") from error
-        if not is_bad:
+    for row in rows_of_lines(TextFile(path).lines(drop_invalid=False), Form.JSON_LINES, has_names=False):
+        values = {} if isinstance(row, Pair) else row[1]
+        english, persian = text_in(values.get("source")), text_in(values.get("target"))
+        if english is None or persian is None:
+            raise CorpusError(f"{path}, line {row[0]} is not JSON with the texts `source` and `target`")
+        if not values.get("is_bad_source"):
             english_lines.append(f"{english}\n")
             persian_lines.append(f"{persian}\n")
     if not english_lines:
