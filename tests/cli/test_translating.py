@@ -120,14 +120,14 @@ def test_translate_gives_a_line_for_each_row_of_a_column(
         ("a.csv.gz", "text\nabc\n", [], "a.csv.gz is CSV: say which column"),
         ("a.txt", "abc\n", ["--column", "1"], "--column 1 chooses a column of TSV, CSV or JSON Lines, and "),
         ("a.tsv", "text\tid\nabc\t1\n", ["--column", "txt"], "no column `txt`; did you mean `text`?"),
-        ("a.tsv", "abc\t1\nabc\n", ["--column", "2"], "line 2: the row has 1 cells, and line 1 has 2"),
+        ("a.tsv", "abc\t1\nabc\n", ["--column", "2"], "line 2: it is no row as the others are"),
         (
             "a.csv",
             "text\nThe dog, and the cat.\n",
             ["--column", "text"],
-            "line 2: the row has 2 cells, and line 1 has 1",
+            "line 2: it is no row as the others are",
         ),
-        ("a.tsv", "abc\t1\n", ["--column", "9"], "has no column 9: line 1 has 2, numbered from 1"),
+        ("a.tsv", "abc\t1\n", ["--column", "9"], "no column `9`. A number counts them from 1. Columns: 1, 2"),
         ("a.jsonl", '{"text": "abc"}\n{"text": 3}\n', ["--column", "text"], "line 2: the row has no text in column"),
     ],
 )

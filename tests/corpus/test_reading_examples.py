@@ -9,6 +9,7 @@ import yaml
 
 from tests.support.corpora import complaint, zip_bytes
 from translator.config import SourceConfig
+from translator.corpus.reading.column_texts import column_texts
 from translator.corpus.reading.pairs import read_pairs
 
 EXAMPLES = yaml.safe_load(Path(__file__).with_name("reading_examples.yaml").read_text(encoding="utf-8"))
@@ -49,3 +50,9 @@ def test_a_corpus_is_read_or_refused(example: dict[str, Any], tmp_path: Path, mo
     assert defects == example.get("defects", {})
     if "notes" in example:
         assert [note.split(": ", 1)[1] for note in notes] == example["notes"]
+
+
+def test_a_column_by_number_gives_a_text_for_each_row(tmp_path: Path) -> None:
+    table = tmp_path / "x.tsv"
+    table.write_text("OK\tx\n" + "باغ\tx\n" * 20, encoding="utf-8")  # the first row looks like a line of names
+    assert list(column_texts(table, "1")) == ["OK", *["باغ"] * 20]

@@ -39,7 +39,7 @@ def wmt_texts(path: Path, parts: Sequence[str]) -> Texts:
     """
     english_lines: list[str] = []
     persian_lines: list[str] = []
-    for row in rows_of_lines(TextFile(path).lines(drop_invalid=False), Form.JSON_LINES, has_names=False):
+    for row in rows_of_lines(TextFile(path).lines(drop_invalid=False), Form.JSON_LINES):
         values = {} if isinstance(row, Pair) else row[1]
         english, persian = text_in(values.get("source")), text_in(values.get("target"))
         if english is None or persian is None:

@@ -167,6 +167,6 @@ def _pairs_of_texts(
     if form is Form.PARQUET:
         return pairs_of_rows(rows_of_parquet(text.file), source, text.label, note)
     given_columns = [source.source_column, source.target_column, source.min_score and source.min_score.column]
-    has_names = any(isinstance(column, str) for column in given_columns)
+    has_names = True if any(isinstance(column, str) for column in given_columns) else None
     rows = rows_of_lines(text.lines(drop_invalid=drop_invalid), form, has_names=has_names)
     return pairs_of_rows(rows, source, text.label, note)

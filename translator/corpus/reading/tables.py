@@ -30,15 +30,15 @@ _UNUSABLE: Final = re.compile("[\0\ud800-\udfff]")  # lone surrogates are no cha
 _LINE_END: Final = re.compile(r"\r*\n[\r\n]*")  # a "\r" elsewhere is a character like others
 
 
-def rows_of_lines(lines: Iterable[str], form: Form, *, has_names: bool) -> Iterator[Row | Pair]:
+def rows_of_lines(lines: Iterable[str], form: Form, *, has_names: bool | None = None) -> Iterator[Row | Pair]:
     """Yield the rows of a TSV, CSV or JSON Lines; a line that is no row gives a pair with its defect.
 
     The columns of a TSV or CSV have the names in its first row, or the numbers from 1. It has as many as most of its
     first 1,000 rows; a row with another number is no row.
 
     Args:
-        has_names: whether a first row has names. Without this, it has names if they are usual (see `usual_columns`), or
-            if it has no Persian and 90% of the others have.
+        has_names: whether the first row has names; None: if they are usual (see `usual_columns`), or if it has no
+            Persian and 90% of the others have.
     """
     if form is Form.JSON_LINES:
         yield from _objects(lines)
@@ -50,7 +50,9 @@ def rows_of_lines(lines: Iterable[str], form: Form, *, has_names: bool) -> Itera
     widths = Counter(map(len, cells))
     width = min(widths, key=lambda width: (width == 1, -widths[width], width), default=0)
     names = [str(number) for number in range(1, width + 1)]
-    if cells and (has_names or (len(cells[0]) == width and _are_names(cells))):
+    if has_names is None:
+        has_names = bool(cells) and len(cells[0]) == width and _are_names(cells)
+    if has_names and cells:
         names = _distinct(cells[0])
         first_rows.remove(next(row for row in first_rows if not isinstance(row, Pair)))
 
