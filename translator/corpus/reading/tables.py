@@ -179,6 +179,9 @@ def _objects(lines: Iterable[str]) -> Iterator[Row | Pair]:
             content = None if isinstance(line, Unreadable) else json.loads(line)
         except (ValueError, RecursionError):  # a number may be too long, and lists too deep
             content = None
+        # Only an escape such as `\ud800` gives what is no character.
+        if "\\u" in line and _UNUSABLE.search(json.dumps(content, ensure_ascii=False)):
+            content = None
         if isinstance(content, dict):
             yield number, flat(content)
         else:
@@ -253,7 +256,7 @@ def text_in(value: Any) -> str | None:
     # ParsiNLU has lists of references.
     if isinstance(value, list) and value:
         value = value[0]
-    if not isinstance(value, str) or _UNUSABLE.search(value):
+    if not isinstance(value, str):
         return None
     value = value.lstrip("\ufeff")
     return _LINE_END.sub(" ", value) if "\n" in value else value
