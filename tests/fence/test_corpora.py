@@ -279,7 +279,7 @@ REFUSED: dict[str, tuple[dict[str, bytes], str]] = {
     "json array": ({"a.json": b'[{"en": "x", "fa": "y"}]'}, "a.json is one JSON array"),
     "no segments": (
         {"a.tmx": tmx(SOME).replace(b"seg>", b"text>")},
-        "a.tmx: its units have no text in `<seg>`; export the memory again",
+        "a.tmx: no unit has English and Persian text in `<seg>`; its languages: en-US, fa-IR",
     ),
     "no Persian": (
         {"a.tsv": table([(f"s-{number}", source, "en") for number, (source, _) in enumerate(SOME)])},
@@ -319,7 +319,7 @@ def test_a_corpus_that_does_not_exist_is_refused(tmp_path: Path) -> None:
 
 def test_a_message_about_a_table_names_the_columns_that_were_read(tmp_path: Path) -> None:
     files, _ = REFUSED["no Persian"]
-    assert "; English is read from column 1, Persian from column 2; the third column" in prepare(tmp_path, files).err
+    assert "; English is read from column 1, Persian from column 2; not read: 3" in prepare(tmp_path, files).err
 
 
 def test_another_corpus_of_the_same_name_has_a_recipe_of_its_own(
