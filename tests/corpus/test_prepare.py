@@ -210,7 +210,7 @@ def test_the_fingerprint_depends_on_text_settings_and_versions_but_not_on_paths(
         made(source, rules=replace(CURRENT_RULES, rules=CURRENT_RULES.rules[:-1])),
     ]
     (tmp_path / "elsewhere" / "small.csv").write_bytes((tmp_path / "small.tsv").read_bytes())
-    changes = [
+    changes: list[dict[str, Any]] = [
         {"max_pairs": 9},
         {"use": "train"},
         {"name": "other"},

@@ -29,8 +29,14 @@ CorpusFiles = tuple[Path, ...]
 # --- on the command line ---
 
 
+def _refuse_control_characters(path: str) -> None:
+    if re.search(r"[\x00-\x1f\x7f]", path):  # a recipe could not name it
+        raise InputError(f"the path {path!r} has a control character, such as a tab or a line break; rename the file")
+
+
 def corpus_argument(text: str) -> SourceConfig:
     """Return the corpus at a path, or of two files as `ENGLISH:PERSIAN`; raise InputError if there is none."""
+    _refuse_control_characters(text)
     text = expand_homes(text)
     if path_exists(text):
         return SourceConfig(name=_name(text), path=text)
@@ -51,8 +57,7 @@ def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfi
     """
     corpora: list[SourceConfig] = []
     for paths in arguments:
-        if re.search(r"[\x00-\x1f\x7f]", "".join(paths)):  # a recipe could not name it
-            raise InputError(f"--corpus {paths!r}: a path has a control character, such as a tab; rename the file")
+        _refuse_control_characters("".join(paths))
         texts = [path for path in paths if path_exists(path) and present_path(path).is_file() and not _is_whole(path)]
         if len(paths) == len(texts) == 2:
             side = side_of(Path(paths[1]).name)
@@ -73,7 +78,7 @@ def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfi
     return list(corpora_by_name.values())
 
 
-def with_overrides(sources: Sequence[SourceConfig], overrides: Sequence[str]) -> Sequence[SourceConfig]:
+def with_overrides(sources: Sequence[SourceConfig], overrides: Sequence[str]) -> list[SourceConfig]:
     """Return `sources` with the values that overrides like `corpus.sources.0.min_score.at_least=1` give them.
 
     Mistakes are left to the recipe that `sources` become a part of, which gets the same overrides.
@@ -85,7 +90,7 @@ def with_overrides(sources: Sequence[SourceConfig], overrides: Sequence[str]) ->
     try:
         return TypeAdapter(list[SourceConfig]).validate_python(document.values["corpus"]["sources"])
     except ValidationError:
-        return sources
+        return list(sources)
 
 
 def _is_whole(path: str) -> bool:
@@ -151,7 +156,7 @@ def corpora_among(names: Sequence[str], label: str) -> tuple[list[tuple[str, ...
     """
     # 1. Each file is a whole corpus or a side of one.
     names = sorted(name for name in names if not _NO_CORPUS.fullmatch(Path(name).name))
-    corpora = [(name,) for name in names if side_of(name) is None and _is_whole(name)]
+    corpora: list[tuple[str, ...]] = [(name,) for name in names if side_of(name) is None and _is_whole(name)]
     sides: dict[str, dict[LanguageCode, list[str]]] = {}
     for name in names:
         side = side_of(name)
@@ -160,8 +165,9 @@ def corpora_among(names: Sequence[str], label: str) -> tuple[list[tuple[str, ...
             sides.setdefault(stem, {}).setdefault(language, []).append(name)
 
     # 2. The sides make pairs.
-    pairs = [itertools.product(files.get("en", ()), files.get("fa", ())) for files in sides.values()]
-    corpora = sorted([*corpora, *itertools.chain.from_iterable(pairs)])
+    for files in sides.values():
+        corpora += itertools.product(files.get("en", ()), files.get("fa", ()))
+    corpora.sort()
     if not corpora:
         listed = listing(names) or "nothing that could be a corpus"
         raise CorpusError(

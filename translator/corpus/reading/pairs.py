@@ -77,7 +77,7 @@ def _texts_of(source: SourceConfig, files: CorpusFiles, note: Callable[[str], No
         (archive,) = files
         names = members_of(archive)
         if source.source_member is not None and source.target_member is not None:
-            members = [(source.source_member, source.target_member)]
+            members: list[tuple[str, ...]] = [(source.source_member, source.target_member)]
             for member in members[0]:
                 if member not in names:
                     raise CorpusError(f"{archive} has no member `{member}`. Members: {listing(names)}")
