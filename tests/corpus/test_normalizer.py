@@ -20,8 +20,7 @@ from translator.config import NormalizationConfig, SourceConfig
 from translator.corpus.fingerprint import PREPARE_VERSION
 from translator.corpus.normalizer.mojibake import is_suspect
 from translator.corpus.normalizer.normalizer import CHOSEN, CURRENT_RULES, Normalizer
-from translator.corpus.normalizer.normalizer_file import read_rules
-from translator.corpus.normalizer.rules import FUNCTIONS, NOTHING, NormalizerRules
+from translator.corpus.normalizer.rules import FUNCTIONS, NOTHING
 from translator.corpus.reading.pairs import read_pairs
 from translator.corpus.selecting.folding import fold
 
@@ -113,13 +112,6 @@ def test_a_configuration_chooses_the_rules(settings_of_rules: dict[str, object],
     assert Normalizer(NormalizationConfig.model_validate(settings_of_rules)).target(text) == normal
 
 
-@pytest.fixture(scope="module")
-def rules_from_file(tmp_path_factory: pytest.TempPathFactory) -> NormalizerRules:
-    file = tmp_path_factory.mktemp("rules") / "normalizer.json"
-    file.write_text(CURRENT_RULES.to_json(), encoding="utf-8", newline="")
-    return read_rules(file)
-
-
 @settings(deadline=None, max_examples=200)
 @given(CONFIGS, TEXTS)
 def test_normalizing_twice_changes_nothing_more(config: NormalizationConfig, text: str) -> None:
@@ -128,17 +120,6 @@ def test_normalizing_twice_changes_nothing_more(config: NormalizationConfig, tex
         once = normalize(text)
         assert normalize(once) == once
     assert NO_RULES.source(text) == NO_RULES.target(text) == text
-
-
-@settings(deadline=None, max_examples=60)
-@given(CONFIGS, TEXTS)
-def test_rules_read_back_from_their_file_give_the_same_text(
-    rules_from_file: NormalizerRules, config: NormalizationConfig, text: str
-) -> None:
-    normalizer = Normalizer(config)
-    normalizer_of_file = Normalizer(config, rules=rules_from_file)
-    assert normalizer_of_file.source(text) == normalizer.source(text)
-    assert normalizer_of_file.target(text) == normalizer.target(text)
 
 
 @pytest.fixture(scope="module")

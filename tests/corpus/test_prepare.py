@@ -128,15 +128,6 @@ def test_worker_count_and_chunk_size_do_not_change_the_result(tmp_path: Path, mo
     )
 
 
-def test_sources_for_different_splits_may_share_a_name(tmp_path: Path) -> None:
-    # A test set keeps its duplicates.
-    parts = {"train": rows(6, "one"), "validation": rows(2, "two"), "test": [*rows(3, "three"), *rows(1, "three")]}
-    sources = [tsv(tmp_path / f"{use}.tsv", pairs, name="sample", use=use) for use, pairs in parts.items()]
-    corpus = prepare_corpus(config_of(tmp_path, *sources))
-    assert [corpus.names(split) for split in SPLITS] == [["sample"]] * 3
-    assert [corpus.count(split, "sample") for split in SPLITS] == [6, 2, 4]
-
-
 @pytest.mark.parametrize(
     ("split", "warning"),
     [
@@ -218,8 +209,17 @@ def test_the_fingerprint_depends_on_text_settings_and_versions_but_not_on_paths(
         made(source, filters={"max_words": 99}),
         made(source, rules=replace(CURRENT_RULES, rules=CURRENT_RULES.rules[:-1])),
     ]
-    for change in ({"max_pairs": 9}, {"use": "train"}, {"name": "other"}):
-        fingerprints.append(made(source.model_copy(update=change)))
+    (tmp_path / "elsewhere" / "small.csv").write_bytes((tmp_path / "small.tsv").read_bytes())
+    changes: list[dict[str, Any]] = [
+        {"max_pairs": 9},
+        {"use": "train"},
+        {"name": "other"},
+        {"path": str(tmp_path / "elsewhere" / "small.csv")},  # another form
+        {"source_column": 1, "target_column": 2},
+        {"min_score": {"column": 1, "at_least": 1.0}},
+    ]
+    for change in changes:
+        fingerprints.append(made(SourceConfig.model_validate(source.model_dump() | change)))
     monkeypatch.setattr(fingerprint, "PREPARE_VERSION", 0)
     fingerprints.append(made(source))
     assert len(set(fingerprints)) == len(fingerprints)

@@ -56,3 +56,11 @@ def test_a_column_by_number_gives_a_text_for_each_row(tmp_path: Path) -> None:
     table = tmp_path / "x.tsv"
     table.write_text("OK\tx\n" + "باغ\tx\n" * 20, encoding="utf-8")  # the first row looks like a line of names
     assert list(column_texts(table, "1")) == ["OK", *["باغ"] * 20]
+
+
+def test_a_quotation_mark_without_end_costs_a_hundred_lines(tmp_path: Path) -> None:
+    rows = ["House.,خانه.\n"] * 11_000
+    rows[1000] = '"House.,خانه.\n'
+    (tmp_path / "x.csv").write_text("".join(rows), encoding="utf-8")
+    pairs = read_pairs(SourceConfig(name="text", path=str(tmp_path / "x.csv")))
+    assert [pair.line for pair in pairs if pair.defect == "bad_row"] == [*range(1001, 1101)]

@@ -198,3 +198,19 @@ def test_a_path_with_a_control_character_is_refused_with_one_message(paths: list
             (tmp_path / path).touch()
     with pytest.raises(InputError, match="has a control character, such as a tab"):
         corpora_in_arguments([[str(tmp_path / path) for path in paths]])
+
+
+@pytest.mark.parametrize(
+    ("keys", "rule"),
+    [
+        (
+            {"source_path": "a", "target_path": "b", "source_column": "en", "target_column": "fa"},
+            "need a table as `path`",
+        ),
+        ({"path": "a", "source_column": "en"}, "must be given together"),
+        ({"path": "a", "source_column": 2, "target_column": 2}, "must be different columns"),
+    ],
+)
+def test_keys_of_columns_belong_together(keys: dict[str, str | int], rule: str) -> None:
+    with pytest.raises(ValueError, match=rule):
+        SourceConfig.model_validate({"name": "x", **keys})

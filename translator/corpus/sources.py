@@ -30,8 +30,14 @@ CorpusFiles = tuple[Path, ...]
 # --- on the command line ---
 
 
+def _refuse_control_characters(path: str) -> None:
+    if re.search(r"[\x00-\x1f\x7f]", path):  # a recipe could not name it
+        raise InputError(f"the path {path!r} has a control character, such as a tab or a line break; rename the file")
+
+
 def corpus_argument(text: str) -> SourceConfig:
     """Return the corpus at a path, or of two files as `ENGLISH:PERSIAN`; raise InputError if there is none."""
+    _refuse_control_characters(text)
     text = expand_homes(text)
     if path_exists(text):
         return SourceConfig(name=_name(text), path=text)
@@ -52,8 +58,7 @@ def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfi
     """
     corpora: list[SourceConfig] = []
     for paths in arguments:
-        if re.search(r"[\x00-\x1f\x7f]", "".join(paths)):  # a recipe could not name it
-            raise InputError(f"--corpus {paths!r}: a path has a control character, such as a tab; rename the file")
+        _refuse_control_characters("".join(paths))
         texts = [path for path in paths if path_exists(path) and present_path(path).is_file() and not _is_whole(path)]
         if len(paths) == len(texts) == 2:
             side = side_of(Path(paths[1]).name)
@@ -162,8 +167,9 @@ def corpora_among(names: Sequence[str], label: str) -> tuple[list[tuple[str, ...
             sides.setdefault(stem, {}).setdefault(language, []).append(name)
 
     # 2. The sides make pairs.
-    pairs = [itertools.product(files.get("en", ()), files.get("fa", ())) for files in sides.values()]
-    corpora = sorted([*corpora, *itertools.chain.from_iterable(pairs)])
+    for files in sides.values():
+        corpora += itertools.product(files.get("en", ()), files.get("fa", ()))
+    corpora.sort()
     if not corpora:
         listed = listing(names) or "nothing that could be a corpus"
         raise CorpusError(
