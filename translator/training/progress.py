@@ -22,7 +22,10 @@ class TrainingProgress(Progress):
         A validation without this score, because no pair fits into a row, is neither better nor without a gain.
         """
         score = scores.get(metric)
-        better = score is not None and self._is_better(score, lower_is_better=metric == "loss")
+        better = False
+        if score is not None and math.isfinite(score):
+            sign = -1 if metric == "loss" else 1
+            better = self.best_score is None or sign * score > sign * self.best_score
         if better:
             self.best_score = score
             self.validations_without_gain = 0
@@ -31,10 +34,3 @@ class TrainingProgress(Progress):
         self.validated_step = self.step
         self.last_validation = scores
         return better
-
-    def _is_better(self, score: float, *, lower_is_better: bool) -> bool:
-        if not math.isfinite(score):
-            return False
-        if self.best_score is None:
-            return True
-        return score < self.best_score if lower_is_better else score > self.best_score
