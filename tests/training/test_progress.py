@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from translator.config import TrainingConfig
 from translator.training.progress import TrainingProgress
 
 
