@@ -13,6 +13,8 @@ class TrainingProgress(Progress):
     starts: int = 0  # number of starts and restarts
     best_score: float | None = None
     last_validation: dict[str, float] = field(default_factory=dict)
+    validation_losses: list[list[float]] = field(default_factory=list)
+    """The update and the loss of each validation, which the page of an evaluation shows."""
     skipped: int = 0  # updates, in the whole run
     skipped_in_a_row: int = 0  # until now
 
@@ -33,4 +35,7 @@ class TrainingProgress(Progress):
             self.validations_without_gain += 1
         self.validated_step = self.step
         self.last_validation = scores
+        loss = scores.get("loss", math.nan)
+        if math.isfinite(loss):
+            self.validation_losses.append([self.step, loss])
         return better
