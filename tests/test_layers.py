@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1] / "translator"
-_BELOW = "core errors config run corpus subword recipes data speed checkpoint search inference"
-_ABOVE = "evaluation training export serve plots doctor cli"
+_BELOW = "core errors config run corpus subword recipes data speed checkpoint search inference plots"
+_ABOVE = "evaluation training export serve doctor cli"
 LAYERS = f"{_BELOW} {_ABOVE}".split()
 """Rooms (files or folders of `translator/`), from the lowest layer to the highest."""
 NO_TORCH = set(LAYERS[1 : LAYERS.index("data")])  # rooms that do not import torch, which is slow to import

@@ -119,7 +119,7 @@ def test_prepare_prints_a_summary_and_writes_a_report(tiny_recipe: Path, capsys:
     assert main(["prepare", "--config", str(tiny_recipe)]) == 0
     out = capsys.readouterr().out
     assert "dropped: duplicate" in out
-    assert "pieces/word" in out
+    assert "pieces per word" in out
     page = Path(out.partition("examples: ")[2].splitlines()[0])
     assert page.name == "report.html"
     assert "again" in page.read_text(encoding="utf-8")

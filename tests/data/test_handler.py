@@ -18,8 +18,6 @@ from tests.support.sampling_recipe import SamplingRecipe, two_sources
 from translator.config import Config
 from translator.corpus.prepared_corpus import Side
 from translator.data import Batch, DataHandler, DataPosition
-from translator.data.preparation_report import length_table
-from translator.errors import StorageError
 
 SUBJECTS = [("I", "من", "م"), ("We", "ما", "یم"), ("They", "آن‌ها", "ند"), ("You", "تو", "ی")]
 VERBS = [("go", "می‌رو"), ("buy", "می‌خر"), ("read", "می‌خوان"), ("see", "می‌بین")]
@@ -109,43 +107,6 @@ def numbers_in(batches: Iterable[Batch]) -> list[int]:
     return numbers
 
 
-# --- held-out text ---
-
-TEST_SET = [("Some  test text", "متن‌ها ي آزمون"), ("", "بدون متن"), ("The second text", "متن دوم")]
-
-
-@pytest.fixture(scope="module")
-def with_test_set(tmp_path_factory: pytest.TempPathFactory) -> DataHandler:
-    folder = tmp_path_factory.mktemp("held_out")
-    values = recipe(folder).model_dump(mode="json")
-    values["evaluation"]["test_sets"] = [{"name": "extra", "path": write_tsv(folder / "extra.tsv", TEST_SET)}]
-    return DataHandler(Config.model_validate(values))
-
-
-def test_held_out_validation_text_is_that_of_all_sources(with_test_set: DataHandler) -> None:
-    (validation,) = with_test_set.held_out("validation")
-    expected: set[str] = set()
-    for name in ("one", "two"):
-        expected.update(with_test_set.corpus.lines("validation", name, "fa"))
-    assert len(validation.sources) == 20
-    assert {reference for (reference,) in validation.references} == expected
-
-
-def test_each_source_has_a_test_set_of_its_own(with_test_set: DataHandler) -> None:
-    first, second, _ = with_test_set.held_out("test")
-    assert (first.name, second.name) == ("one", "two")
-    assert len(first.sources) == len(second.references) == 5
-    assert first.sources == tuple(with_test_set.corpus.lines("test", "one", "en"))
-    assert first.origins == ("one",) * 5
-
-
-def test_an_additional_test_set_is_held_out_as_read(with_test_set: DataHandler) -> None:
-    extra = with_test_set.held_out("test")[2]
-    assert extra.name == "extra"
-    assert extra.sources == ("Some  test text", "The second text"), "a pair without a source is left out"
-    assert extra.references == ((TEST_SET[0][1],), (TEST_SET[2][1],)), "not normalized"
-
-
 # --- batches of training ---
 
 
@@ -209,15 +170,6 @@ def test_validation_batches_hold_every_pair_once(validating: DataHandler) -> Non
     assert validating.pair_count("validation") == 50
 
 
-def test_validation_batches_have_the_shape_of_training_batches(validating: DataHandler) -> None:
-    assert {tuple(batch.fields.shape) for batch in validating.validation_batches()} == {(7, 2, 100)}
-
-
-def test_validation_batches_are_the_same_at_each_call(validating: DataHandler) -> None:
-    first_call = list(map(tables, validating.validation_batches()))
-    assert list(map(tables, validating.validation_batches())) == first_call
-
-
 def test_held_out_text_is_not_normalized(validating: DataHandler) -> None:
     assert next(validating.corpus.lines("validation", "held", "fa")) == RAW[0][1]
 
@@ -273,20 +225,6 @@ def test_the_report_counts_over_long_pairs_and_the_longest(limited: Limited) -> 
     assert max(report.longest for report in reports) == max(over_long)
 
 
-@pytest.mark.parametrize("side", ["source", "target"])
-def test_the_report_counts_the_tokens_of_the_other_pairs(limited: Limited, side: str) -> None:
-    reports = [report for report in limited.handler.report if report.split == "train"]
-    counted = sum(getattr(report, f"{side}_tokens") for report in reports)
-    assert counted == sum(getattr(batch, f"{side}_lengths").sum() for batch in one_epoch(limited.handler))
-
-
-def test_the_report_has_a_line_for_each_split_of_each_source(limited: Limited) -> None:
-    assert [report.name for report in limited.handler.report] == ["one", "two"] * 2
-    table = length_table(limited.handler.report, limited.limit)
-    assert f"pairs over {limited.limit} are left out" in table
-    assert len(table.split("\n")) == 3 + 4
-
-
 def test_a_limit_of_lengths_needs_no_new_stores(limited: Limited) -> None:
     assert limited.handler.fingerprint == limited.free_fingerprint
 
@@ -333,15 +271,6 @@ def test_data_is_prepared_once_and_again_only_after_a_change(tmp_path: Path) -> 
     assert len(folders()) == 6
 
 
-def test_a_damaged_token_store_is_named_with_what_to_do(tmp_path: Path) -> None:
-    config = recipe(tmp_path)
-    folder = tmp_path / "prepared" / f"tokens-{DataHandler(config).fingerprint}"
-    file = folder / "train" / "fa.ids.npy"
-    file.write_bytes(file.read_bytes()[:100])
-    with pytest.raises(StorageError, match=f"fa is damaged .*; delete the folder {folder} and run the same command"):
-        DataHandler(config)
-
-
 # --- ranks and processes ---
 
 
@@ -386,16 +315,6 @@ def test_the_shares_of_all_ranks_are_the_batches_of_one_process(
             assert share.target_tokens == sum(batch.target_tokens for batch in whole_batches)
 
 
-@pytest.mark.parametrize("world_size", [2, 3])
-def test_ranks_take_equal_numbers_of_rows(handler: DataHandler, world_size: int) -> None:
-    shapes = set()
-    for rank in range(world_size):
-        with contextlib.closing(handler.training_batches.steps(DataPosition(), 1, rank, world_size)) as steps:
-            for step in itertools.islice(steps, 30):
-                shapes |= {tuple(batch.fields.shape) for batch in step.batches}
-    assert shapes == {(7, 1, 100)}, "two rows divided among two or three ranks"
-
-
 def test_other_processes_make_the_same_batches(any_handler: DataHandler) -> None:
     start = DataPosition(0, 6)
     with contextlib.closing(any_handler.training_batches.steps(start, 2)) as steps:
@@ -408,24 +327,3 @@ def test_other_processes_make_the_same_batches(any_handler: DataHandler) -> None
 
 
 # --- the mixture ---
-
-
-def test_an_epoch_has_as_many_draws_as_there_are_pairs(sampled: DataHandler) -> None:
-    large, small = sampled.mixture
-    assert (large.name, small.name, small.weight) == ("one", "two", 5)
-    assert large.drawn + small.drawn == pytest.approx(sampled.pair_count("train"), abs=1)
-    assert sampled.pair_count("train") == large.pairs + small.pairs
-
-
-def test_an_epoch_draws_each_source_as_often_as_the_mixture_says(sampled: DataHandler) -> None:
-    large, small = sampled.mixture
-    numbers = np.array(numbers_in(one_epoch(sampled)))
-    assert int((numbers < large.pairs).sum()) == large.drawn
-    assert int((numbers >= large.pairs).sum()) == small.drawn
-
-
-def test_an_epoch_draws_all_pairs_of_a_source_about_equally_often(sampled: DataHandler) -> None:
-    large, small = sampled.mixture
-    assert small.drawn > 2 * small.pairs, "some pairs must come three times for this test to mean something"
-    counts = np.bincount(numbers_in(one_epoch(sampled)))
-    assert set(counts[large.pairs :].tolist()) <= {2, 3, 4}

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from translator.core.batch import Numbers
 from translator.data.mixture import MixtureRow, epoch_draws, mixture_rows
-from translator.data.preparation_report import mixture_table
 
 SOURCES = st.lists(st.tuples(st.integers(0, 60), st.floats(1e-6, 1e6)), min_size=1, max_size=6).filter(
     lambda sources: any(pairs for pairs, _ in sources)
@@ -25,15 +24,6 @@ def mixture(pairs: list[int], weights: list[float], temperature: float = 1.0) ->
 
 def draw_counts(pairs: list[int], weights: list[float], temperature: float = 1.0) -> list[int]:
     return [row.drawn for row in mixture(pairs, weights, temperature)]
-
-
-@settings(deadline=None, max_examples=200)
-@given(sources=SOURCES, temperature=st.floats(1, 1000))
-def test_the_shares_of_all_sources_sum_to_one(sources: list[tuple[int, float]], temperature: float) -> None:
-    pairs = [count for count, _ in sources]
-    weights = [weight for _, weight in sources]
-    rows = mixture(pairs, weights, temperature)
-    assert sum(row.share for row in rows) == pytest.approx(1)
 
 
 @settings(deadline=None, max_examples=200)
@@ -107,22 +97,6 @@ def drawn_epochs(case: dict[str, Any]) -> DrawnEpochs:
 
 @settings(deadline=None, max_examples=200)
 @given(case=EPOCHS)
-def test_draws_ascend(case: dict[str, Any]) -> None:
-    for draws in drawn_epochs(case).epochs:
-        assert (np.diff(draws) >= 0).all()
-
-
-@settings(deadline=None, max_examples=200)
-@given(case=EPOCHS)
-def test_each_epoch_draws_the_planned_number_of_each_source(case: dict[str, Any]) -> None:
-    usable, counts, epochs = drawn_epochs(case)
-    for draws in epochs:
-        for numbers, count in zip(usable, counts, strict=True):
-            assert np.isin(draws, numbers).sum() == count
-
-
-@settings(deadline=None, max_examples=200)
-@given(case=EPOCHS)
 def test_all_pairs_of_a_source_are_drawn_equally_often(case: dict[str, Any]) -> None:
     usable, _, epochs = drawn_epochs(case)
     times = np.bincount(np.concatenate(epochs), minlength=sum(map(len, usable)))
@@ -139,16 +113,3 @@ def test_the_draws_of_a_seed_never_change() -> None:
     assert first_epoch.repetitions.tolist() == [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
     assert first_epoch.pairs.tolist() == [0, 1, 2, 4, 5, 6, 7, 8, 9, 9]
     assert second_epoch.pairs.tolist() == [1, 3, 3, 4, 4, 5, 6, 7, 8, 8]
-
-
-# --- the table ---
-
-
-def test_the_mixture_table_shows_shares_and_draws() -> None:
-    rows = mixture_rows({"large": 900, "small": 100, "none": 0}, {"large": 1, "small": 3, "none": 1}, 1)
-    lines = mixture_table(rows).split("\n")
-    assert len(lines) == 5
-    assert lines[0].split("  ")[0] == "source"
-    assert lines[2].split() == ["large", "900", "1", "75.00%", "750", "0.83", "times"]
-    assert lines[3].split() == ["small", "100", "3", "25.00%", "250", "2.50", "times"]
-    assert lines[4].split() == ["none", "0", "1", "0.00%", "0", "-"]

@@ -111,6 +111,6 @@ def test_the_page_shows_each_fact(expected: str) -> None:
 
 
 def test_an_uneven_mixture_is_a_table_of_its_own() -> None:
-    assert report().tables().count("drawn in an epoch") == 1
+    assert report().tables().count("mixture of an epoch") == 1
     even = [dataclasses.replace(row, drawn=row.pairs) for row in report().mixture]
-    assert "drawn in an epoch" not in dataclasses.replace(report(), mixture=even).tables()
+    assert "mixture of an epoch" not in dataclasses.replace(report(), mixture=even).tables()

@@ -55,21 +55,6 @@ def test_a_damaged_file_is_recognised(tmp_path: Path, kind: str, damage: str) ->
         TokenStore(folder, "en", len(ROWS))
 
 
-def test_a_store_of_other_ids_is_recognised(tmp_path: Path) -> None:
-    write(tmp_path / "train")
-    write(tmp_path / "other", rows=[[1]])
-    (tmp_path / "other" / "en.ids.npy").replace(tmp_path / "train" / "en.ids.npy")
-    with pytest.raises(StorageError, match="1 tokens instead of 6"):
-        TokenStore(tmp_path / "train", "en", len(ROWS))
-
-
-def test_another_number_of_sentences_is_refused(tmp_path: Path) -> None:
-    write(tmp_path, "en", [[1], [2]])
-    write(tmp_path, "fa", [[1]])
-    with pytest.raises(StorageError, match=r"1 sentences instead of 2"):
-        PairStore(tmp_path, {"a": 2})
-
-
 def pair_store(folder: Path, sources: list[list[tuple[list[int], list[int]]]]) -> PairStore:
     pairs = [pair for source in sources for pair in source]
     write(folder, "en", [source for source, _ in pairs])

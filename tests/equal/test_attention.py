@@ -60,15 +60,6 @@ def test_a_model_has_the_same_loss_and_gradients_with_either_kernel() -> None:
     torch.testing.assert_close(results[1], results[0], rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("dropout", [0.0, 0.4])
-def test_the_gradient_matches_finite_differences(dropout: float) -> None:
-    def function(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        torch.manual_seed(3)  # the same weights are dropped each time
-        return plain_attention(query, key, value, random_mask(), dropout)
-
-    assert torch.autograd.gradcheck(function, inputs())
-
-
 def test_bf16_gradients_are_as_accurate_as_those_of_the_core() -> None:
     def flat_gradient(kernel: AttentionKernel, dtype: torch.dtype) -> Tensor:
         _, *gradients = context_and_gradients(kernel, None, dtype)

@@ -14,7 +14,7 @@ from translator.core.batch import Batch
 from translator.core.loss import TeacherForcing
 from translator.core.update import Gradients, forward_backward
 from translator.speed.gradients import FlatGradients
-from translator.speed.graph import WARM_UPS, CapturedForwardBackward
+from translator.speed.graph import CapturedForwardBackward
 
 ROW_LENGTH = 31
 BATCHES = [rows_of(random_pairs(8, seed=seed), pairs_a_row=4, row_length=ROW_LENGTH) for seed in range(1, 6)]
@@ -119,14 +119,6 @@ def test_a_captured_pass_equals_a_plain_one_on_every_batch(passes: Passes) -> No
         assert_equal(results(passes.captured, passes.gradients, batch), expected)
 
 
-def test_the_first_pass_of_an_update_and_the_others_are_captured_once_each(passes: Passes) -> None:
-    for _ in range(2):
-        for batch in BATCHES:
-            passes.captured(batch, WEIGHT)
-        passes.gradients.clear()
-    assert passes.calls == (["computed"] * WARM_UPS + ["captured"]) * 2
-
-
 def test_the_passes_of_an_update_add_up_their_gradients(passes: Passes) -> None:
     sums = []
     for one_pass in (passes.plain, passes.captured, passes.captured):
@@ -175,17 +167,3 @@ def test_passes_without_dropout_have_a_graph_of_their_own(passes: Passes) -> Non
     passes.captured(BATCHES[0], WEIGHT)
     passes.captured(BATCHES[1], WEIGHT)
     assert passes.calls.count("captured") == 2
-
-
-def test_each_replay_reads_the_weight_of_its_call(passes: Passes) -> None:
-    passes.captured(BATCHES[0], WEIGHT)
-    other_weight = torch.tensor(0.125)
-    expected = results(passes.plain, passes.gradients, BATCHES[1], other_weight)
-    assert_equal(results(passes.captured, passes.gradients, BATCHES[1], other_weight), expected)
-
-
-def test_r_drop_is_captured_too(passes: Passes) -> None:
-    passes.loss.r_drop = 2.0
-    for batch in BATCHES[:2]:
-        expected = results(passes.plain, passes.gradients, batch)
-        assert_equal(results(passes.captured, passes.gradients, batch), expected)

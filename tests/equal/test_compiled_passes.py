@@ -13,7 +13,6 @@ from tests.support.small_model import random_pairs, rows_of, small_model
 from translator.core.batch import Batch
 from translator.core.loss import TeacherForcing, head_loss
 from translator.core.transformer import Transformer
-from translator.speed.attention import plain_attention
 from translator.speed.compiling import compile_loss, uncompiled
 
 ROW_LENGTH = 31
@@ -68,18 +67,6 @@ def assert_compiled_equals_uncompiled(loss: TeacherForcing, backend: object, tol
 def test_a_compiled_update_equals_an_uncompiled_one(activation: str, positions: str, norm: str) -> None:
     model = small_model(norm=norm, positions=positions, activation=activation, dropout=0.0).train()
     assert_compiled_equals_uncompiled(loss_of(model), counting_backend())
-
-
-def test_the_plain_attention_kernel_compiles() -> None:
-    model = small_model(dropout=0.0).train()
-    model.use_attention(plain_attention)
-    assert_compiled_equals_uncompiled(loss_of(model), counting_backend())
-
-
-def test_an_update_in_bfloat16_compiles() -> None:
-    loss = loss_of(small_model(dropout=0.0).train())
-    with torch.autocast("cpu", torch.bfloat16):
-        assert_compiled_equals_uncompiled(loss, counting_backend(), tolerance=1e-2)
 
 
 def test_dropout_and_r_drop_compile() -> None:

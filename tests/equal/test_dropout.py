@@ -38,22 +38,6 @@ def test_the_gradient_passes_what_is_scaled() -> None:
     torch.testing.assert_close(gradient, torch.where(y == 0, 0.0, y / x).detach())
 
 
-def test_dropout_follows_the_seed() -> None:
-    drop = FastDropout(0.4)
-    x = torch.randn(50, 20)
-    torch.manual_seed(7)
-    first = drop(x)
-    assert not torch.equal(drop(x), first)
-    torch.manual_seed(7)
-    assert torch.equal(drop(x), first)
-
-
-@pytest.mark.parametrize("drop", [FastDropout(0.4).eval(), FastDropout(0.0)])
-def test_dropout_is_off_in_evaluation_and_with_a_probability_of_zero(drop: FastDropout) -> None:
-    x = torch.randn(50, 20)
-    assert drop(x) is x
-
-
 def test_every_dropout_of_a_model_is_replaced_by_one_of_the_same_probability() -> None:
     model = small_model(dropout=0.2, feed_forward_dropout=0.3)
     expected = {name: part.p for name, part in model.named_modules() if isinstance(part, nn.Dropout)}

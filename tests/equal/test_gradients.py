@@ -23,10 +23,6 @@ def add_micro_batches(model: Transformer, gradients: Gradients) -> None:
         forward_backward(loss, gradients, batch, WEIGHT)
 
 
-def gradient_addresses(model: Transformer) -> list[int]:
-    return [weight.grad.data_ptr() for weight in model.parameters() if weight.grad is not None]
-
-
 def test_flat_gradients_of_two_updates_equal_plain_ones() -> None:
     """The second update forgets the first."""
     flat_model, plain_model = small_model(dropout=0.0), small_model(dropout=0.0)
@@ -42,17 +38,6 @@ def test_flat_gradients_of_two_updates_equal_plain_ones() -> None:
         torch.testing.assert_close(flat.norm(), plain.norm())
         flat.clear()
         plain.clear()
-
-
-def test_flat_gradients_keep_their_addresses() -> None:
-    model = small_model(dropout=0.0)
-    flat = FlatGradients(list(model.parameters()), one_rank)
-    addresses_before = gradient_addresses(model)
-    assert len(addresses_before) == len(list(model.parameters()))
-    for _ in range(2):
-        add_micro_batches(model, flat)
-        flat.clear()
-    assert gradient_addresses(model) == addresses_before
 
 
 def test_ranks_exchange_the_whole_buffer_as_one_message_and_in_bf16_if_asked() -> None:

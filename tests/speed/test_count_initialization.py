@@ -2,16 +2,12 @@
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pytest
 import torch
 
-from tests.support.tiny_runs import assert_same_bits, final, run
-from translator.config import Config
 from translator.core import EOS, SOS
 from translator.core.layers import NetworkSettings, NormOrder
 from translator.core.transformer import Transformer
@@ -21,7 +17,6 @@ from translator.speed.count_initialization import (
     neighbour_vectors,
     translation_probabilities,
 )
-from translator.training.warm_start import SOURCE_TABLE
 
 WORDS = 9
 """Source words 4 to 12, each followed by one of two; a target has the word 16 - n for each n, in reverse order."""
@@ -59,13 +54,6 @@ def test_translation_probabilities_equal_those_of_ibm_model_1() -> None:
     plain = plain_model_1(count_initialization.ROUNDS)
     for source, target in itertools.product(range(4, 13), repeat=2):
         assert table[source, target] == pytest.approx(plain[source, target], abs=1e-5)
-
-
-def test_the_most_probable_translation_is_the_right_one() -> None:
-    table = translation_probabilities(PAIRS, 13, 13)
-    for source in range(4, 13):
-        assert table[source].argmax() == 16 - source
-        assert table[source].sum() == pytest.approx(1.0)
 
 
 def test_translation_probabilities_do_not_depend_on_the_pairs_counted_at_a_time(
@@ -116,37 +104,3 @@ def test_a_model_translates_words_before_its_first_update(norm: NormOrder, tied:
     raised = logits - logits.mean(dim=0)  # the effect of the source word, without that of the sentence start
     translations = raised.argmax(dim=1) + 4
     assert torch.equal(translations, 16 - words)
-
-
-@pytest.fixture
-def started(tiny: Any, tmp_path: Path) -> Callable[..., Config]:
-    """Trains a run for some updates from initial weights of a kind, and returns its recipe."""
-
-    def start(name: str, initialization: str, steps: int = 2) -> Config:
-        config: Config = tiny(
-            f"run.directory={tmp_path / name}",
-            f"training.initialization={initialization}",
-            f"training.max_steps={steps}",
-        )
-        run(config)
-        return config
-
-    return start
-
-
-def test_a_run_that_starts_from_counts_is_reproducible(started: Callable[..., Config]) -> None:
-    assert_same_bits(final(started("first", "counts")), final(started("second", "counts")))
-
-
-def test_a_run_that_starts_from_counts_has_other_weights(started: Callable[..., Config]) -> None:
-    counted = final(started("counted", "counts"))
-    random = final(started("random", "random"))
-    assert not torch.equal(counted[SOURCE_TABLE], random[SOURCE_TABLE])
-
-
-def test_a_run_counts_only_before_its_first_update(
-    started: Callable[..., Config], caplog: pytest.LogCaptureFixture
-) -> None:
-    started("run", "counts", steps=2)
-    started("run", "counts", steps=4)
-    assert sum("counting" in line for line in caplog.messages) == 1

@@ -5,7 +5,6 @@ import torch
 
 from translator.errors import ConfigError
 from translator.speed.device import (
-    Arithmetic,
     bf16_pays,
     choose_device,
     has_bf16,
@@ -24,18 +23,6 @@ def pretend(monkeypatch: pytest.MonkeyPatch, gpus: int, bf16: bool = True) -> No
 def test_auto_takes_the_cpu_of_a_machine_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, gpus=0)
     assert choose_device("auto") == CPU
-
-
-@pytest.mark.parametrize("name", ["auto", "cuda"])
-def test_the_first_of_several_gpus_is_taken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    pretend(monkeypatch, gpus=2)
-    assert choose_device(name) == torch.device("cuda", 0)
-
-
-@pytest.mark.parametrize("name", ["cpu", "cuda:1"])
-def test_the_device_that_the_recipe_names_is_taken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    pretend(monkeypatch, gpus=2)
-    assert choose_device(name) == torch.device(name)
 
 
 @pytest.mark.parametrize("name", ["auto", "mps"])
@@ -85,14 +72,6 @@ def test_bf16_support_and_speedup_are_detected_from_cpu_features(
     monkeypatch.setattr("translator.speed.device._cpu_facts", lambda: f"vendor_id : {vendor}")
     assert has_bf16(CPU) is supported
     assert bf16_pays(CPU) is faster
-
-
-def test_autocast_computes_products_in_the_chosen_precision() -> None:
-    weights = torch.ones(2, 2)
-    with Arithmetic(CPU, "bf16").autocast():
-        assert (weights @ weights).dtype == torch.bfloat16
-    with Arithmetic(CPU, "float32").autocast():
-        assert (weights @ weights).dtype == torch.float32
 
 
 @pytest.mark.parametrize("name", ["tpu", "cuda:x", "cuda:-1", "CPU", "mps:1", "", "cpu:5", "meta"])

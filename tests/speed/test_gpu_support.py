@@ -1,7 +1,6 @@
 """An NVIDIA GPU that torch cannot use is explained in one sentence, with the page to read."""
 
 import logging
-import os
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -10,7 +9,7 @@ import torch
 
 from tests.support.gpu_stand_ins import CUDA_12_6, CUDA_13, use_driver, use_torch
 from translator.errors import ConfigError
-from translator.speed.device import choose_device, has_bf16
+from translator.speed.device import choose_device
 from translator.speed.gpu_support import caution_about_gpu, gpu_problem, has_kernels
 
 CPU = torch.device("cpu")
@@ -50,10 +49,10 @@ def test_a_driver_that_torch_cannot_use_is_named_with_torchs_reason(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     use_torch(monkeypatch, [], "13.0", CUDA_13)
-    use_driver(monkeypatch, tmp_path, "535.183.01")
+    use_driver(monkeypatch, tmp_path)
     monkeypatch.setattr(torch.cuda, "init", Mock(side_effect=RuntimeError(OLD_DRIVER)))
     assert gpu_problem() == (
-        "torch 2.13.0+cu130 cannot use the NVIDIA GPU with driver 535.183.01 "
+        "torch 2.13.0+cu130 cannot use the NVIDIA GPU "
         "(The NVIDIA driver on your system is too old (found version 12020). Please update your GPU driver.)"
     )
 
@@ -61,14 +60,9 @@ def test_a_driver_that_torch_cannot_use_is_named_with_torchs_reason(
 @pytest.mark.parametrize("setting", ["", "-1"])
 def test_hidden_gpus_are_no_problem(setting: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     use_torch(monkeypatch, [], "13.0", CUDA_13)
-    use_driver(monkeypatch, tmp_path, "580.65.06")
+    use_driver(monkeypatch, tmp_path)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", setting)
     assert gpu_problem() is None
-
-
-def test_auto_takes_the_first_gpu_that_torch_can_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_torch(monkeypatch, ["V100", "T4", "A100"], "13.0", CUDA_13)
-    assert choose_device("auto") == choose_device("cuda") == torch.device("cuda", 1)
 
 
 @pytest.mark.parametrize("name", ["cuda", "cuda:0"])
@@ -90,24 +84,3 @@ def test_the_cpu_in_place_of_a_gpu_causes_one_warning(
     assert len(warning_texts) == (1 if warned else 0)
     for text in warning_texts:
         assert text.startswith("the CPU computes, not the GPU: torch 2.13.0")
-
-
-def test_the_allocator_is_set_before_cuda_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_torch(monkeypatch, ["A100"], "13.0", CUDA_13)
-    settings: list[str] = []
-
-    def capability(number: int) -> tuple[int, int]:
-        settings.append(os.environ["PYTORCH_CUDA_ALLOC_CONF"])
-        return 8, 0
-
-    monkeypatch.delenv("PYTORCH_CUDA_ALLOC_CONF")
-    monkeypatch.delenv("PYTORCH_ALLOC_CONF", raising=False)
-    monkeypatch.setattr(torch.cuda, "get_device_capability", capability)
-    assert gpu_problem() is None
-    assert settings[0] == "expandable_segments:True"
-
-
-@pytest.mark.parametrize(("number", "expected"), [(0, True), (1, False)])
-def test_bf16_is_decided_for_each_gpu(number: int, expected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    use_torch(monkeypatch, ["A100", "T4"], "13.0", CUDA_13)
-    assert has_bf16(torch.device("cuda", number)) is expected

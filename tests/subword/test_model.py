@@ -9,7 +9,7 @@ import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.sentences import ENGLISH, PERSIAN, ZWNJ, pieces, trained, unigram, vocabulary
+from tests.support.sentences import ENGLISH, PERSIAN, pieces, trained, unigram, vocabulary
 from translator.core import EOS, PAD, SOS, UNK
 from translator.errors import SubwordError
 from translator.subword import SubwordModel
@@ -40,40 +40,13 @@ def test_a_sentence_with_zwnj_survives_the_round_trip(persian: SubwordModel) -> 
     assert persian.decode_ids(persian.encode(PERSIAN)) == PERSIAN
 
 
-def test_the_pieces_of_a_sentence_join_to_it(persian: SubwordModel) -> None:
-    for sentence in PERSIAN:
-        assert "".join(pieces(persian, sentence)) == "▁" + sentence.replace(" ", "▁")
-
-
-def test_repeated_zwnj_is_left_to_the_normalizer(persian: SubwordModel) -> None:
-    assert "".join(pieces(persian, "می" + ZWNJ * 2 + "روم")) == "▁می" + ZWNJ * 2 + "روم"
-
-
 def test_special_tokens_have_their_ids(persian: SubwordModel) -> None:
     assert persian.pieces_of([PAD, UNK, SOS, EOS]) == ["<pad>", "<unk>", "<s>", "</s>"]
-
-
-def test_special_tokens_never_come_from_text(persian: SubwordModel) -> None:
-    (ids,) = persian.encode(["<pad> <s> </s> <unk> می‌روم"])
-    assert {PAD, SOS, EOS}.isdisjoint(ids)
-
-
-def test_all_pieces_but_the_special_tokens_are_text(persian: SubwordModel) -> None:
-    assert sorted(persian.text_pieces) == list(range(4, persian.vocabulary_size))
-    assert not persian.byte_ids
 
 
 def test_special_tokens_are_dropped_from_the_text(persian: SubwordModel) -> None:
     (ids,) = persian.encode([PERSIAN[2]])
     assert persian.decode_ids([[SOS, *ids, EOS, PAD, PAD], [], [PAD]]) == [PERSIAN[2], "", ""]
-
-
-def test_an_unknown_character_is_shown_as_a_sign(persian: SubwordModel) -> None:
-    assert persian.decode_ids(persian.encode(["من 漢 می‌روم"])) == ["من ⁇ می‌روم"]
-
-
-def test_a_text_without_characters_has_no_ids(persian: SubwordModel) -> None:
-    assert persian.encode(["", "   ", PERSIAN[0]])[:2] == [[], []]
 
 
 @settings(deadline=None, max_examples=200)
@@ -102,36 +75,9 @@ def test_any_bytes_decode_to_one_line_of_their_valid_characters(with_bytes: Subw
     assert text.split() == CONTROLS.sub(" ", valid_text).split()
 
 
-def test_bytes_of_a_character_become_the_character(with_bytes: SubwordModel) -> None:
-    (word,) = with_bytes.encode(["I"])
-    zwnj = byte_tokens(with_bytes, ZWNJ.encode())
-    assert with_bytes.decode_ids([[*word, *zwnj, *word]]) == ["I\u200c I"]
-
-
-def test_a_part_of_a_character_is_dropped(with_bytes: SubwordModel) -> None:
-    (word,) = with_bytes.encode(["I"])
-    half = byte_tokens(with_bytes, ZWNJ.encode())[:1]
-    assert with_bytes.decode_ids([[*word, *half, *word, EOS]]) == ["I I"]
-
-
-def test_the_spelling_of_a_byte_piece_is_text(with_bytes: SubwordModel) -> None:
-    text = "<0x0A> <s> </s>"
-    assert with_bytes.decode_ids(with_bytes.encode([text])) == [text]
-
-
-@pytest.mark.parametrize("control", "\n\r\x00\t\x0b\x1f\x7f\x85\u2028\u2029")
-def test_a_control_character_from_bytes_becomes_a_space(with_bytes: SubwordModel, control: str) -> None:
-    assert with_bytes.decode_ids([byte_tokens(with_bytes, f"a{control}b".encode())]) == ["a b"]
-
-
 def test_only_unknown_characters_are_spelt_in_bytes(with_bytes: SubwordModel) -> None:
     assert [piece for piece in pieces(with_bytes, "漢") if piece != "▁"] == ["<0xE6>", "<0xBC>", "<0xA2>"]
     assert with_bytes.byte_ids.isdisjoint(with_bytes.encode([PERSIAN[0]])[0])
-
-
-def test_the_256_bytes_are_no_text_pieces(with_bytes: SubwordModel) -> None:
-    assert len(with_bytes.byte_ids) == 256
-    assert with_bytes.byte_ids.isdisjoint(with_bytes.text_pieces)
 
 
 @pytest.mark.parametrize(("content", "message"), [(b"", "is empty"), (b"\x00model", "is damaged or not a")])

@@ -10,7 +10,7 @@ from tests.support.toy_corpora import write_pairs
 from translator.config import CorpusConfig, FilterConfig, SourceConfig, SubwordConfig
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
-from translator.errors import StorageError, SubwordError
+from translator.errors import SubwordError
 from translator.subword import preparation, prepare_subword, training
 
 
@@ -63,17 +63,6 @@ def test_a_case_folding_model_encodes_all_cases_alike(tmp_path: Path, corpus: Pr
     pair, _ = prepare_subword(unigram(case="fold"), corpus, tmp_path)
     lower, upper, title = pair.source.encode([CASED.lower(), CASED.upper(), CASED.title()])
     assert lower == upper == title
-
-
-def test_a_case_folding_model_samples_all_cases_alike(tmp_path: Path, corpus: PreparedCorpus) -> None:
-    pair, _ = prepare_subword(unigram(case="fold"), corpus, tmp_path)
-    sampler = pair.source.sampler(0.5)
-    assert sampler.sample(CASED, "1") == sampler.sample(CASED.upper(), "1")
-
-
-def test_a_model_that_keeps_case_tells_cases_apart(tmp_path: Path, corpus: PreparedCorpus) -> None:
-    pair, _ = prepare_subword(unigram(case="keep"), corpus, tmp_path)
-    assert pair.source.encode([CASED.upper()]) != pair.source.encode([CASED])
 
 
 def test_folder_name_changes_only_with_settings_that_change_the_models(tmp_path: Path, corpus: PreparedCorpus) -> None:
@@ -147,11 +136,3 @@ def test_a_text_with_too_few_pieces_is_told(
 ) -> None:
     pair, _ = prepare_subword(unigram(vocabulary_size=5000), corpus, tmp_path)
     assert f"the source model has {pair.source.vocabulary_size} pieces, not" in caplog.text
-
-
-def test_a_missing_text_leaves_no_folder(tmp_path: Path) -> None:
-    corpus = make_corpus(tmp_path)
-    (corpus.directory / "train" / "pairs.en").unlink()
-    with pytest.raises(StorageError, match=rf"pairs\.en is damaged .*; delete the folder {corpus.directory} and run"):
-        prepare_subword(unigram(), corpus, tmp_path / "prepared")
-    assert not list((tmp_path / "prepared").glob("*subword-*"))

@@ -1,6 +1,5 @@
 """Spelling: typos are corrected to frequent words of the training text, and nothing else is changed."""
 
-import shutil
 from pathlib import Path
 from random import Random
 
@@ -8,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translator import Translator
 from translator.data.augmentation import with_typos
 from translator.subword import spelling
 from translator.subword.spelling import FREQUENT, RARE, SpellingCorrector
@@ -122,15 +120,6 @@ def test_words_that_are_not_clear_typos_stay_unchanged(text: str) -> None:
     assert SpellingCorrector(COUNTS)(text) == text
 
 
-def test_a_typo_is_corrected_to_the_most_frequent_candidate() -> None:
-    counts = {"there": 99, "their": 90, "three": 80}
-    assert SpellingCorrector(counts)("is theer") == "is there"
-
-
-def test_without_word_counts_nothing_is_corrected() -> None:
-    assert SpellingCorrector({})("theer") == "theer"
-
-
 @pytest.mark.parametrize(("other_words", "corrected"), [(0, "there"), (10**7, "theer")])
 def test_a_correction_needs_to_be_more_frequent_in_a_larger_text(other_words: int, corrected: str) -> None:
     counts = {"there": FREQUENT - 1, "of": other_words}
@@ -149,37 +138,3 @@ def test_a_capitalized_word_is_corrected_only_to_a_word_that_opens_a_sentence(ty
 def test_another_vowel_is_corrected_in_a_long_word_only() -> None:
     counts = dict.fromkeys(("separate", "rose"), FREQUENT)
     assert SpellingCorrector(counts)("seperate rosa") == "separate rosa"
-
-
-TYPED = ["the elephnats sleep", "the elephants sleep"]
-
-
-@pytest.fixture
-def run_with_elephants(trained: Path, tmp_path: Path) -> Path:
-    """Return a copy of a run in whose training text `elephants` is frequent."""
-    run = tmp_path / "copy"
-    shutil.copytree(trained, run)
-    words = run / "subword" / "words.tsv"
-    first_line = words.read_text().splitlines()[0]
-    words.write_text(f"elephants\t{FREQUENT}\n{first_line}\n")
-    return run
-
-
-def ids_of(run: Path, *overrides: str) -> list[list[int]]:
-    return [segment.ids for segment in Translator.load(run, overrides=overrides).segments(TYPED)]
-
-
-def test_a_run_corrects_spelling_by_its_saved_word_counts(run_with_elephants: Path) -> None:
-    mistyped, correct = ids_of(run_with_elephants)
-    assert mistyped == correct
-
-
-def test_a_setting_turns_spelling_correction_off(run_with_elephants: Path) -> None:
-    mistyped, correct = ids_of(run_with_elephants, "search.correct_spelling=false")
-    assert mistyped != correct
-
-
-def test_a_run_of_an_older_version_without_word_counts_corrects_nothing(run_with_elephants: Path) -> None:
-    (run_with_elephants / "subword" / "words.tsv").unlink()
-    mistyped, correct = ids_of(run_with_elephants)
-    assert mistyped != correct

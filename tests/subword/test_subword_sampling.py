@@ -106,12 +106,3 @@ def test_adjacent_unknown_characters_become_one_unk(tmp_path: Path, model_type: 
     model = trained(ENGLISH * 20, unigram(model_type=model_type), tmp_path / "source.model")
     ids = model.sampler(0.2).sample("I 漢字 go", "1")
     assert model.decode_ids([ids]) == ["I ⁇ go"]
-
-
-def test_a_very_long_word_is_sampled_alike_at_its_beginning_and_at_its_end() -> None:
-    ids = {"▁": 4, "a": 5, "aa": 6}
-    scores = {"▁": -9.5, "a": -9.5, "aa": -18.5}
-    sample = SubwordSampler(ids, scores, [], 0.9, lambda text: f"▁{text}").sample("a" * 3000, "1")
-    assert len(sample) + sample.count(6) == 3001
-    assert 200 < sample[:800].count(6) < 400
-    assert 200 < sample[-800:].count(6) < 400

@@ -83,10 +83,6 @@ def test_lines_are_drawn_in_order_and_alike_on_every_machine(
     assert list(draw_lines(corpus, "train", "en", 6, seed)) == expected_lines
 
 
-def test_all_lines_are_drawn_if_there_are_few(corpus: PreparedCorpus) -> None:
-    assert list(draw_lines(corpus, "train", "en", 1000, 1)) == list(corpus.lines("train", "pairs", "en"))
-
-
 def test_too_small_a_vocabulary_is_refused_naming_the_smallest_value() -> None:
     message = r"subword\.vocabulary_size: 10 is too small .* need 42 pieces; .* value is 42$"
     with pytest.raises(SubwordError, match=message):

@@ -33,10 +33,6 @@ def test_the_most_frequent_words_are_written_first(tmp_path: Path, monkeypatch: 
     assert (tmp_path / "words.tsv").read_text() == "a\t3\nof\t3\n"
 
 
-def test_a_missing_file_has_no_words(tmp_path: Path) -> None:
-    assert read_word_counts(tmp_path / "words.tsv") == {}
-
-
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "words.tsv").write_text("elephants\n")
     with pytest.raises(SubwordError, match=r"words\.tsv is damaged"):

@@ -135,17 +135,6 @@ def train(folder: Path, request: StopRequest) -> None:
     train_run(parse_config(recipe, "tiny.yaml", overrides), request)
 
 
-def ignore(distributed: Distributed, folder: Path, request: StopRequest) -> None:
-    """Do not stop when asked once."""
-    with request.deferred():
-        os.kill(os.getppid(), signal.SIGINT)
-        while not request.requested:
-            time.sleep(0.01)
-        time.sleep(2.5)  # else both would be one request
-        os.kill(os.getppid(), signal.SIGINT)
-        time.sleep(600)
-
-
 def abort() -> None:
     """Do what a thread of Gloo may do at the end of the interpreter, to which no failed rank may come."""
     print("terminate called without an active exception", file=sys.stderr, flush=True)  # noqa: T201
@@ -153,7 +142,7 @@ def abort() -> None:
 
 
 def main() -> int:
-    verbs = {verb.__name__: verb for verb in (stop, steps, die, freeze, fail, ignore)}
+    verbs = {verb.__name__: verb for verb in (stop, steps, die, freeze, fail)}
     verb, folder = sys.argv[1], Path(sys.argv[2])
     atexit.register(abort)
     try:

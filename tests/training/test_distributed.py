@@ -15,7 +15,6 @@ from translator.run.signals import STOP_SIGNALS
 from translator.training.distributed import Distributed, lost_process_errors
 
 StartMembers = Callable[[Path, int, str], int]
-LAUNCHED = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
 pytestmark = pytest.mark.usefixtures("plain_environment")
 
 
@@ -54,28 +53,6 @@ def test_three_ranks_compute_the_gradients_of_one_and_stop_together(
         assert 0 < torch.dist(rounded, expected) < 2**-7 * expected.norm(), name
         for follower in followers:
             assert torch.equal(follower[f"rounded.{name}"], rounded), name
-
-
-def test_one_process_runs_without_a_process_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a launcher, with a launcher of one process, and where a batch system sets variables of its own."""
-    environments: list[dict[str, str]] = [
-        {},
-        {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0"},
-        {"RANK": "3", "WORLD_SIZE": "8"},
-    ]
-    for environment in environments:
-        for name in LAUNCHED:
-            monkeypatch.delenv(name, raising=False)
-        for name, value in environment.items():
-            monkeypatch.setenv(name, value)
-        with Distributed.join(torch.device("cpu")) as distributed:
-            assert distributed.rank == 0
-            assert distributed.world_size == 1
-            assert distributed.main
-            assert distributed.sum([1, 2.5]) == [1.0, 2.5]
-            assert distributed.gather_text("سلام") == ["سلام"]
-            assert distributed.device(torch.device("cuda:1")) == torch.device("cuda:1")
-            distributed.barrier()
 
 
 def test_values_that_differ_are_named_with_their_rank(monkeypatch: pytest.MonkeyPatch) -> None:

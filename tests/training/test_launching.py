@@ -1,8 +1,5 @@
 """Launched ranks: a failure of one ends all, and is reported once."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +7,7 @@ import pytest
 from torch.distributed.elastic.multiprocessing import PContext
 
 from tests.support.tiny_recipe import write_recipe
-from translator.errors import Interrupted, TranslatorError
+from translator.errors import TranslatorError
 from translator.run.signals import StopRequest
 from translator.training.launching import LostProcessError, launch
 
@@ -62,29 +59,6 @@ def test_a_bug_of_a_rank_ends_the_training_with_its_traceback(
     assert "ZeroDivisionError" in capfd.readouterr().err
 
 
-def test_a_second_signal_ends_a_rank_immediately(tmp_path: Path, start_members: StartMembers) -> None:
-    with pytest.raises(Interrupted) as caught:  # long before the ten minutes that the rank would sleep
-        start_members(tmp_path, 1, "ignore")
-    assert caught.value.exit_code == 130
-
-
 @pytest.mark.parametrize("code", [1, 9, 143])
 def test_launch_returns_the_exit_code_of_a_rank(code: int) -> None:
     assert launch([], 1, StopRequest(), program=["-c", f"raise SystemExit({code})"]) == code
-
-
-def test_a_bug_of_a_rank_is_no_success_where_nobody_reads_its_traceback() -> None:
-    script = (
-        "from translator.training.launching import errors_end_the_rank\n"
-        "try:\n"
-        "    with errors_end_the_rank():\n"
-        "        raise ZeroDivisionError\n"
-        "except BrokenPipeError:\n"
-        "    raise SystemExit(0)  # as the command line does for `| head`\n"
-    )
-    reading_end, writing_end = os.pipe()
-    os.close(reading_end)
-    environment = os.environ | {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0"}
-    rank = subprocess.run([sys.executable, "-c", script], stderr=writing_end, env=environment, check=False)
-    os.close(writing_end)
-    assert rank.returncode == 1

@@ -36,3 +36,9 @@ def test_a_validation_without_the_score_is_no_validation_without_gain() -> None:
     progress = TrainingProgress(step=1)
     assert not progress.note_validation({"chrf": 5.0}, "loss")
     assert progress.validations_without_gain == 0
+
+
+def test_infinite_losses_are_left_out_of_the_curve() -> None:
+    progress = TrainingProgress()
+    note_all(progress, "loss", 3.0, math.inf, math.nan, 2.0)
+    assert progress.validation_losses == [[1, 3.0], [4, 2.0]]

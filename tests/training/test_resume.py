@@ -2,14 +2,12 @@
 
 import contextlib
 import os
-import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from tests.support.tiny_runs import assert_same_bits, final, run
 from translator.checkpoint.files import load_checkpoint
@@ -19,21 +17,13 @@ from translator.core.update import Learner
 from translator.data import DataHandler, DataPosition
 from translator.errors import Interrupted
 from translator.run.folder import RunFolder
-from translator.run.signals import StopRequest, stop_on_signals
+from translator.run.signals import stop_on_signals
 from translator.training.checkpointing import TrainingState
-from translator.training.run_training import TrainingOutcome, train_run
+from translator.training.run_training import train_run
 from translator.training.validation import Validator
 
 At = Callable[..., None]
 UNIGRAM = ("subword.model_type=unigram", "subword.vocabulary_size=40", "subword.byte_fallback=false")
-
-
-def run_changed(config: Config) -> TrainingOutcome:
-    return train_run(config, StopRequest(), allow_changed=True)
-
-
-def differs(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor]) -> bool:
-    return any(not torch.equal(weight, theirs[name]) for name, weight in ours.items())
 
 
 def checkpoints(config: Config) -> Path:
@@ -73,11 +63,11 @@ FP16 = ("training.precision=fp16",)
 AVERAGE = ("training.ema_decay=0.9", "training.optimizer=muon", "training.accumulation_steps=2")
 
 
-@pytest.mark.parametrize(("step", "settings"), [(1, ()), (6, ()), (11, ()), (7, AVERAGE), (7, FP16)])
+@pytest.mark.parametrize(("step", "settings"), [(6, ()), (7, AVERAGE), (7, FP16)])
 def test_resumed_equals_uninterrupted(
     tiny: Any, trained: Path, tmp_path: Path, step: int, settings: tuple[str, ...], at_update: At
 ) -> None:
-    """Dropout is on. Step 1 is the first, 6 is validated and 11 lies between two checkpoints."""
+    """Dropout is on. Step 6 is validated, 7 lies between two checkpoints."""
     whole = tiny(f"run.directory={tmp_path}/whole", *settings) if settings else tiny()
     run(whole)
 
@@ -96,9 +86,8 @@ def test_resumed_equals_uninterrupted(
     assert_same_bits(resumed.average, expected.average)
 
 
-@pytest.mark.parametrize("at_the_border", [False, True])
-def test_resumed_equals_uninterrupted_with_sampled_pieces(
-    tiny: Any, tmp_path: Path, at_the_border: bool, at_update: At
+def test_resumed_equals_uninterrupted_with_sampled_pieces_at_the_border_of_an_epoch(
+    tiny: Any, tmp_path: Path, at_update: At
 ) -> None:
     sampled = (*UNIGRAM, "subword.sampling=0.3", "batching.tokens_per_batch=300")
     whole = tiny(f"run.directory={tmp_path}/whole", *sampled)
@@ -109,29 +98,15 @@ def test_resumed_equals_uninterrupted_with_sampled_pieces(
         last_of_epoch = next(number for number, (_, position) in enumerate(batches, start=1) if position.epoch == 1)
     assert 4 <= last_of_epoch <= 8, "training should cross the border of an epoch"
 
-    # Stopped there, or two updates later, and resumed.
+    # Stopped there, and resumed.
     halved = tiny(f"run.directory={tmp_path}/halved", *sampled)
-    at_update(last_of_epoch if at_the_border else last_of_epoch + 2, signal.SIGTERM)
+    at_update(last_of_epoch, signal.SIGTERM)
     interrupted(halved)
     position = load_checkpoint(find_checkpoint(checkpoints(halved), "last")).state.position
-    rows_a_batch = halved.batching.tokens_per_batch // halved.batching.max_length
-    assert position == {"epoch": 1, "row": 0 if at_the_border else 2 * rows_a_batch}
+    assert position == {"epoch": 1, "row": 0}
     at_update(-1)
     run(halved)
     assert_same_bits(final(halved), final(whole))
-
-
-LONGER = "training.max_steps=14"
-FASTER = "training.learning_rate=0.002"
-
-
-def test_permitted_changes_take_effect(tiny: Any, trained: Path, tmp_path: Path) -> None:
-    unchanged = tiny(f"run.directory={tmp_path}/unchanged", LONGER)
-    shutil.copytree(trained, tmp_path / "unchanged", symlinks=True)
-    run(unchanged)
-    faster = tiny(LONGER, FASTER)
-    assert run_changed(faster).progress.step == 14
-    assert differs(final(faster), final(unchanged))
 
 
 def test_a_stop_during_validation_saves_and_the_validation_is_repeated(
@@ -156,22 +131,6 @@ def test_a_stop_during_validation_saves_and_the_validation_is_repeated(
     assert_same_bits(final(halved), final(tiny()))
     expected = load_checkpoint(find_checkpoint(checkpoints(tiny()), "last")).state.progress
     assert progress.best_score == expected["best_score"]
-
-
-def weights_after_8_steps(tiny: Any, folder: Path, seed: int) -> dict[str, torch.Tensor]:
-    config = tiny(f"run.directory={folder}/seed-{seed}", f"run.seed={seed}", "training.max_steps=8")
-    run(config)
-    return final(config)
-
-
-def test_equal_seeds_give_equal_weights(tiny: Any, trained: Path, tmp_path: Path) -> None:
-    expected = load_checkpoint(checkpoints(tiny()) / "step-000008").model
-    assert_same_bits(weights_after_8_steps(tiny, tmp_path, seed=1), expected)
-
-
-def test_different_seeds_give_different_weights(tiny: Any, trained: Path, tmp_path: Path) -> None:
-    expected = load_checkpoint(checkpoints(tiny()) / "step-000008").model
-    assert differs(weights_after_8_steps(tiny, tmp_path, seed=2), expected)
 
 
 def test_a_signal_during_the_last_save_is_not_lost(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from translator.data import DataHandler
 from translator.errors import CheckpointError, RunError
 from translator.run.folder import RunFolder
 from translator.subword import SubwordPair
-from translator.training.warm_start import HEAD, SOURCE_TABLE, TARGET_TABLE, initial_checkpoint, initialize
+from translator.training.warm_start import SOURCE_TABLE, TARGET_TABLE, initial_checkpoint, initialize
 
 BY_TEXT = "matched by their text"
 OTHER_PIECES = ("subword.model_type=unigram", "subword.vocabulary_size=30", "subword.byte_fallback=false")
@@ -90,23 +90,6 @@ def test_embeddings_are_matched_by_piece_text_across_vocabularies(tiny: Any, old
     assert f"source embedding: {counts} pieces copied, {BY_TEXT}" in lines
 
 
-def test_embeddings_start_fresh_if_the_old_subword_models_are_lost(tiny: Any, old: RunFolder) -> None:
-    """First the subword models of the old run are missing; then those of another run are in their place."""
-    config = tiny(*OTHER_PIECES, f"training.initialize_from={old.path}")
-    shutil.rmtree(old.subword_folder)
-    for _ in range(2):
-        fresh, weights, lines = start(config)
-        assert torch.equal(weights[SOURCE_TABLE], fresh[SOURCE_TABLE])
-        assert torch.equal(weights[TARGET_TABLE], fresh[TARGET_TABLE])
-        assert any(line.startswith("target embedding: 0 of ") for line in lines)
-        data = DataHandler(config)
-        old.keep_subword(data.subword_folder, data.normalizer.rules.to_json())
-
-    # A run whose own models are equal to the lost ones needs no match by text.
-    _, weights, _ = start(tiny(f"training.initialize_from={old.path}"))
-    assert torch.equal(weights[SOURCE_TABLE], weights_of(old)[SOURCE_TABLE]), "the same models need not be at hand"
-
-
 def test_a_deeper_model_copies_existing_layers_and_initializes_the_rest(tiny: Any, old: RunFolder) -> None:
     config = tiny("model.encoder_layers=3", f"training.initialize_from={old.path}")
     fresh, weights, lines = start(config)
@@ -118,19 +101,6 @@ def test_a_deeper_model_copies_existing_layers_and_initializes_the_rest(tiny: An
     (fresh_layers,) = [line for line in lines if line.startswith("newly initialized: encoder.layers.1.")]
     assert "encoder.layers.2." in fresh_layers
     assert "layers.0" not in fresh_layers
-
-
-def test_an_untied_head_starts_from_the_tied_table(tiny: Any, old: RunFolder) -> None:
-    _, weights, lines = start(tiny("model.tied_embeddings=none", f"training.initialize_from={old.path}"))
-    assert torch.equal(weights[HEAD], weights_of(old)[TARGET_TABLE])
-    assert any(line.startswith("output head: ") for line in lines)
-
-
-def test_a_tied_table_starts_from_the_target_embedding_not_from_the_head(tiny: Any, tmp_path: Path) -> None:
-    parted = untrained_run(tiny(f"run.directory={tmp_path}/parted", "model.tied_embeddings=none"))
-    _, weights, lines = start(tiny(f"training.initialize_from={parted.path}"))
-    assert torch.equal(weights[TARGET_TABLE], weights_of(parted)[TARGET_TABLE])
-    assert not any("output head" in line for line in lines)
 
 
 def test_a_model_of_another_width_is_refused(tiny: Any, old: RunFolder) -> None:

@@ -3,7 +3,7 @@
 import itertools
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -60,10 +60,11 @@ class PreparationReport:
 
     def tables(self) -> str:
         """Return the report as text tables; the mixture only if it draws some pairs more often than others."""
-        tables = [format_report(self.corpus), length_table(self.lengths, self.max_length)]
+        lengths = f"lengths in tokens; pairs with a side over {self.max_length} are left out\n{_table(self.lengths)}"
+        tables = [format_report(self.corpus), lengths]
         if any(row.drawn != row.pairs for row in self.mixture):
-            tables.append(mixture_table(self.mixture))
-        return "\n\n".join([*tables, subword_table(self.subwords)])
+            tables.append(f"mixture of an epoch\n{_table(self.mixture)}")
+        return "\n\n".join([*tables, f"subwords\n{_table(self.subwords)}"])
 
     def page(self) -> str:
         """Return one self-contained HTML page; text of the corpus is escaped."""
@@ -130,53 +131,20 @@ def _counted(language: str, model_type: str, model: SubwordModel, lines: Sequenc
     )
 
 
-# --- text tables ---
-
-
-def length_table(reports: Sequence[LengthReport], limit: int) -> str:
-    """Return the lengths of each source as a text table."""
-    header = ("split", "source", "pairs", f"over {limit}", "longest", "source tokens", "target tokens")
+def _table(records: Sequence[LengthReport | MixtureRow | SubwordTable]) -> str:
+    """Return records of one kind as a text table, under the names of their fields; first come those of text."""
+    names = [field.name for field in fields(records[0])]
     rows = []
-    for report in reports:
-        counts = (report.pairs, report.over_long, report.longest, report.source_tokens, report.target_tokens)
-        rows.append([report.split, report.name, *(f"{count:,}" for count in counts)])
-    return f"lengths in tokens; pairs over {limit} are left out\n" + text_table(header, rows, text_columns=2)
+    for record in records:
+        rows.append([_shown(getattr(record, name)) for name in names])
+    text_columns = sum(isinstance(getattr(records[0], name), str) for name in names)
+    return text_table([name.replace("_", " ") for name in names], rows, text_columns=text_columns)
 
 
-def mixture_table(mixture: Sequence[MixtureRow]) -> str:
-    """Return the share of each source in an epoch as a text table."""
-    header = ("source", "usable pairs", "weight", "share of an epoch", "drawn in an epoch", "each pair")
-    rows = []
-    for source in mixture:
-        row = (
-            source.name,
-            f"{source.pairs:,}",
-            f"{source.weight:g}",
-            f"{source.share:.2%}",
-            f"{source.drawn:,}",
-            f"{source.drawn / source.pairs:.2f} times" if source.pairs else "-",
-        )
-        rows.append(row)
-    return text_table(header, rows)
-
-
-def subword_table(tables: Sequence[SubwordTable]) -> str:
-    """Return the models of both sides as a text table."""
-    header = ("subwords", "model", "vocabulary", "pieces", "words", "pieces/word", "unknown", "bytes")
-    rows = []
-    for table in tables:
-        row = (
-            table.side,
-            table.model,
-            f"{table.vocabulary_size:,}",
-            f"{table.pieces:,}",
-            f"{table.words:,}",
-            f"{table.pieces_per_word:.3f}",
-            f"{table.unknown:,}",
-            f"{table.byte_pieces:,}",
-        )
-        rows.append(row)
-    return text_table(header, rows, text_columns=2)
+def _shown(value: str | float) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 
 def warn_of_few_pairs(corpus: PreparedCorpus) -> None:

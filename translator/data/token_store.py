@@ -9,7 +9,7 @@ SIDE.offsets.npy   little-endian int64: the start of each sentence, and finally 
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,45 +34,35 @@ class TokenWriter:
         self._folder = folder
         self._side = side
         self._type: np.dtype[Any] = np.dtype("<u2" if vocabulary_size <= 2**16 else "<i4")
-        self._tokens = 0
-        self._sentences = 0
+        self._lengths = [np.zeros(1, np.int64)]  # of the sentences; their sums are the offsets
 
     def __enter__(self) -> "TokenWriter":
-        """Open the files of ids and offsets; raise StorageError if the folder is not writable."""
+        """Open the file of ids; raise StorageError if the folder is not writable."""
         with storage_errors(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
             self._ids = (self._folder / f"{self._side}.ids.npy").open("wb")
-            self._offsets = (self._folder / f"{self._side}.offsets.npy").open("wb")
-            self._write_headers()
-            self._offsets.write(np.zeros(1, _OFFSET).tobytes())
+            self._write_header(0)
         return self
 
     def append(self, rows: FlatRows) -> None:
         """Write the ids of more sentences; raise StorageError if the disk is full."""
-        ends = self._tokens + np.cumsum(rows.lengths, dtype=_OFFSET)
         with storage_errors(self._folder):
             self._ids.write(rows.ids.astype(self._type).tobytes())
-            self._offsets.write(ends.tobytes())
-        self._tokens += len(rows.ids)
-        self._sentences += len(rows.lengths)
+        self._lengths.append(rows.lengths)
 
     def __exit__(self, *_: object) -> None:
-        """Close the files; raise StorageError if the disk is full."""
+        """Write the offsets, and close the files; raise StorageError if the disk is full."""
+        offsets = np.cumsum(np.concatenate(self._lengths), dtype=_OFFSET)
         with storage_errors(self._folder):
-            self._write_headers()
+            self._write_header(int(offsets[-1]))
             self._ids.close()
-            self._offsets.close()
+            np.save(self._folder / f"{self._side}.offsets.npy", offsets)
 
-    def _write_headers(self) -> None:
-        """Write the counts so far to the start of both files; numpy leaves room in a header for a larger count."""
-        _write_header(self._ids, self._type, self._tokens)
-        _write_header(self._offsets, _OFFSET, self._sentences + 1)
-
-
-def _write_header(file: BinaryIO, dtype: np.dtype[Any], count: int) -> None:
-    file.seek(0)
-    header = {"descr": dtype.str, "fortran_order": False, "shape": (count,)}
-    np.lib.format.write_array_header_1_0(file, header)
+    def _write_header(self, count: int) -> None:
+        """Write the number of ids to the start of their file; numpy leaves room in a header for a larger number."""
+        self._ids.seek(0)
+        header = {"descr": self._type.str, "fortran_order": False, "shape": (count,)}
+        np.lib.format.write_array_header_1_0(self._ids, header)
 
 
 class TokenStore:

@@ -13,7 +13,7 @@ import torch
 from translator.config import Config
 from translator.config.keys import DEVICE, DEVICE_NAMES
 from translator.errors import ConfigError, RunError
-from translator.speed.gpu_support import WHAT_TO_INSTALL, gpu_count, gpu_problem, usable_gpus
+from translator.speed.gpu_support import WHAT_TO_INSTALL, gpu_count, gpu_problem
 
 Precision = Literal["float32", "bf16", "fp16"]
 _TYPES: Final = {"float32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -28,16 +28,15 @@ _MALLOPT: Final = {-3: 1 << 30, -1: 2**31 - 1}  # glibc's M_MMAP_THRESHOLD and M
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device called `name`, for `auto` the fastest that torch can use; a GPU always has its number.
+    """Return the device called `name`, for `auto` the first GPU if torch can use it; a GPU always has its number.
 
     Raises ConfigError: the device is unavailable, or this torch cannot compute on it.
     """
     if re.fullmatch(DEVICE, name) is None:
         raise ConfigError(f"the device is {DEVICE_NAMES}, not `{name}`")
     if name == "auto":
-        gpus = usable_gpus()
-        if gpus:
-            return torch.device("cuda", gpus[0])
+        if gpu_count() > 0 and gpu_problem() is None:
+            return torch.device("cuda", 0)
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 
     # A device that the user names must exist.
@@ -45,17 +44,15 @@ def choose_device(name: str) -> torch.device:
     if device.type == "mps" and not torch.backends.mps.is_available():
         raise ConfigError("run.device is `mps`, but torch finds no Apple GPU here; use run.device=cpu or auto")
     if device.type == "cuda":
-        return _choose_gpu(name, device.index)
+        return _choose_gpu(name, device.index or 0)
     return device
 
 
-def _choose_gpu(name: str, number: int | None) -> torch.device:
-    """Return the GPU with this number, or the first usable one for None; raise ConfigError if torch cannot use it."""
+def _choose_gpu(name: str, number: int) -> torch.device:
+    """Return the GPU with this number; raise ConfigError if torch cannot use it."""
     count = gpu_count()
-    if number is not None and 0 < count <= number:
+    if 0 < count <= number:
         raise ConfigError(f"run.device is `{name}`, but there are only {count} GPUs (from 0)")
-    if number is None:
-        number = next(iter(usable_gpus()), 0)
     problem = gpu_problem(number)
     if problem is not None:
         raise ConfigError(f"run.device is `{name}`, but {problem}; {WHAT_TO_INSTALL}; or use run.device=cpu")

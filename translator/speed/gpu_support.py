@@ -5,7 +5,6 @@ runs on GPUs of its own major version with an equal or higher minor one, PTX cod
 (NVIDIA, *CUDA C++ Programming Guide*, "Binary Compatibility" and "PTX Compatibility").
 """
 
-import contextlib
 import os
 import re
 import warnings
@@ -29,11 +28,6 @@ def gpu_count() -> int:
         return torch.cuda.device_count() if torch.cuda.is_available() else 0
 
 
-def usable_gpus() -> list[int]:
-    """Return the numbers of the GPUs that torch can compute on."""
-    return [number for number in range(gpu_count()) if gpu_problem(number) is None]
-
-
 def gpu_problem(number: int = 0) -> str | None:
     """Return why torch cannot compute on GPU `number`; None if it can, or if this machine has no NVIDIA driver.
 
@@ -41,10 +35,14 @@ def gpu_problem(number: int = 0) -> str | None:
     """
     if gpu_count() > 0:
         return _missing_kernels(number)
-    driver = _driver_version()
-    if driver is None or os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
+    if not _DRIVER.exists() or os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
         return None
-    return f"torch {torch.__version__} cannot use the NVIDIA GPU with driver {driver} ({_error_at_start()})"
+    try:
+        torch.cuda.init()  # type: ignore[no-untyped-call]
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).partition("\n")[0]
+        return f"torch {torch.__version__} cannot use the NVIDIA GPU ({reason})"
+    return None
 
 
 def use_expandable_segments() -> None:
@@ -99,20 +97,3 @@ def has_kernels(capability: tuple[int, int], architectures: Sequence[str]) -> bo
         if kind == "compute" and capability >= (major, minor):
             return True
     return False
-
-
-def _driver_version() -> str | None:
-    """Return the version of the NVIDIA driver; None on a machine without one."""
-    with contextlib.suppress(OSError):
-        version = re.search(r"\d{3,}(\.\d+)+", _DRIVER.read_text(encoding="ascii", errors="replace"))
-        return None if version is None else version[0]
-    return None
-
-
-def _error_at_start() -> str:
-    """Return the first line of the error with which torch fails to start CUDA; empty if it starts."""
-    try:
-        torch.cuda.init()  # type: ignore[no-untyped-call]
-    except (RuntimeError, AssertionError) as error:
-        return (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return ""

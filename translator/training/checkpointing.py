@@ -9,13 +9,12 @@ from translator.checkpoint.moments import moments_of, restore_moments
 from translator.checkpoint.retention import go_back_to, mark_best, newest_whole, ranked_steps, remove_old_checkpoints
 from translator.checkpoint.state import CheckpointState, check_normalizer, step_folder
 from translator.config import Config
-from translator.config.keys import Effect
-from translator.config.resuming import EFFECTS, batch_settings
+from translator.config.resuming import batch_settings
 from translator.core.optimizer import ModelOptimizer
 from translator.core.packing import PLAN_VERSION
 from translator.core.transformer import Transformer
 from translator.data import DataHandler, DataPosition
-from translator.errors import CheckpointError, RunError
+from translator.errors import RunError
 from translator.run.files import restore_folders, sha256_of_json, storage_errors
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
@@ -98,7 +97,6 @@ class TrainingState:
         # 1. Refuse a checkpoint of other text. The most specific message comes first.
         check_normalizer(state, self.data.normalizer.rules, path)
         self._check_text(state, path)
-        self._check_model(state, path)
 
         # 2. Load the tensors and the progress.
         restore_weights(self.model, checkpoint.model, path)
@@ -137,19 +135,6 @@ class TrainingState:
                 f"the corpus or its preparation has changed since {path} was written, so the run cannot resume from "
                 "it; restore the corpus files and the version of translator (see run.json), or train into another "
                 "folder (run.directory=runs/OTHER)"
-            )
-
-    def _check_model(self, state: CheckpointState, path: Path) -> None:
-        """Raise CheckpointError if a setting of the network differs; many do not show in the shapes of the weights."""
-        differences = []
-        for key, value in self.config.model:
-            saved_value = getattr(state.model, key)
-            if value != saved_value and EFFECTS[f"model.{key}"] is Effect.REFUSED:
-                differences.append(f"model.{key} is {value}, but the weights were trained with {saved_value}")
-        if differences:
-            raise CheckpointError(
-                f"the weights in {path} are of another model: {'; '.join(differences)}. Restore the settings, also "
-                f"in {self.run.config_file}, or train into another folder (run.directory=runs/OTHER)"
             )
 
     def _description(self) -> CheckpointState:

@@ -24,7 +24,7 @@ from translator.speed.device import (
     keep_freed_memory,
     use_threads,
 )
-from translator.speed.gpu_support import usable_gpus, use_expandable_segments
+from translator.speed.gpu_support import gpu_count, use_expandable_segments
 from translator.training.distributed import Distributed
 
 FEWEST_COMPILED: Final = 2_000
@@ -109,9 +109,7 @@ def choose_processes(config: Config) -> int:
         return config.training.processes
     if choose_device(config.run.device).type != "cuda" or config.run.device not in ("auto", "cuda"):
         return 1  # on a CPU, one process with all threads is faster
-    # Rank n computes on GPU n, so the GPUs after an unusable one do not count.
-    gpus = sum(number == rank for rank, number in enumerate(usable_gpus()))
-    return max(1, gpus)
+    return gpu_count()
 
 
 def threads_for(threads: int, processes: int) -> int:

@@ -13,7 +13,8 @@ class TrainingProgress(Progress):
     starts: int = 0  # number of starts and restarts
     best_score: float | None = None
     last_validation: dict[str, float] = field(default_factory=dict)
-    validation_losses: list[list[float]] = field(default_factory=list)  # the update and the loss of each
+    validation_losses: list[list[float]] = field(default_factory=list)
+    """The update and the loss of each validation, which the page of an evaluation shows."""
     skipped: int = 0  # updates, in the whole run
     skipped_in_a_row: int = 0  # until now
 
@@ -23,7 +24,10 @@ class TrainingProgress(Progress):
         A validation without this score, because no pair fits into a row, is neither better nor without a gain.
         """
         score = scores.get(metric)
-        better = score is not None and self._is_better(score, lower_is_better=metric == "loss")
+        better = False
+        if score is not None and math.isfinite(score):
+            sign = -1 if metric == "loss" else 1
+            better = self.best_score is None or sign * score > sign * self.best_score
         if better:
             self.best_score = score
             self.validations_without_gain = 0
@@ -35,10 +39,3 @@ class TrainingProgress(Progress):
         if math.isfinite(loss):
             self.validation_losses.append([self.step, loss])
         return better
-
-    def _is_better(self, score: float, *, lower_is_better: bool) -> bool:
-        if not math.isfinite(score):
-            return False
-        if self.best_score is None:
-            return True
-        return score < self.best_score if lower_is_better else score > self.best_score

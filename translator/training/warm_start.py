@@ -51,24 +51,20 @@ def initialize(model: Transformer, subword: SubwordPair, config: Config) -> list
     kind = "moving average of the weights" if state.average else "weights"
     lines = [f"starting from the {kind} of {path}"]
 
-    # Layers: weights of the same name and shape; a bias only together with its matrix.
+    # Layers: weights of the same name and shape.
     new_weights = model.state_dict()  # shares its memory with the model
     layer_names = new_weights.keys() - _TABLES.keys()
-    names_by_module: dict[str, list[str]] = {}
-    for name in layer_names:
-        names_by_module.setdefault(name.rpartition(".")[0], []).append(name)
-    copied = 0
-    new_modules = []
-    for module, names in names_by_module.items():
-        if all(name in old_weights and old_weights[name].shape == new_weights[name].shape for name in names):
-            for name in names:
-                new_weights[name].copy_(old_weights[name])
-            copied += len(names)
+    initialized = []
+    fits = False  # whether any matrix does; vectors fit models of another width, too
+    for name in sorted(layer_names):
+        if name in old_weights and old_weights[name].shape == new_weights[name].shape:
+            new_weights[name].copy_(old_weights[name])
+            fits = fits or new_weights[name].dim() > 1
         else:
-            new_modules.append(module)
-    lines.append(f"layers: {copied} of {len(layer_names)} tensors copied")
-    if new_modules:
-        lines.append(f"newly initialized: {', '.join(sorted(new_modules))}")
+            initialized.append(name)
+    lines.append(f"layers: {len(layer_names) - len(initialized)} of {len(layer_names)} tensors copied")
+    if initialized:
+        lines.append(f"newly initialized: {', '.join(initialized)}")
 
     # Tables: rows of the same piece. A tied table is missing, and equals the one before it.
     old_subword = _subword_of(path, state, subword)
@@ -81,10 +77,10 @@ def initialize(model: Transformer, subword: SubwordPair, config: Config) -> list
         if old_subword is not None and new_weights[name].size(1) == old_table.size(1):
             side = "source" if name == SOURCE_TABLE else "target"
             rows = _copy_rows(new_weights[name], getattr(subword, side), old_table, getattr(old_subword, side))
-        copied += rows
+        fits = fits or rows > 0
         lines.append(f"{title}: {rows:,} of {len(new_weights[name]):,} pieces copied, matched by their text")
 
-    if copied == 0:
+    if not fits:
         raise CheckpointError(
             f"no weight of {path} fits the new model: {'; '.join(lines[1:])}. Use the settings of that run "
             "(above all model.d_model), or leave training.initialize_from out"

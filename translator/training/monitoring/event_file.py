@@ -1,14 +1,13 @@
-"""The event files of a run, which TensorBoard reads. The only file that writes them.
+"""The event files of a run, which TensorBoard reads.
 
 TensorBoard sorts groups of curves by name and opens the first two: `loss` and `quality`, so no other comes before them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
 from tabulate import tabulate
 
 from translator.evaluation import Score, TranslatedPair
@@ -18,7 +17,7 @@ from translator.run.files import storage_errors
 from translator.run.text import is_persian
 
 TEST_SUFFIX: Final = ".test"  # suffix of an event file that an evaluation wrote
-_VALIDATION_TAGS: Final = {
+VALIDATION_TAGS: Final = {
     "loss": "loss/validation",
     "perplexity": "validation/perplexity",
     "bleu": "quality/bleu",
@@ -27,53 +26,32 @@ _VALIDATION_TAGS: Final = {
 """The curve of each score of a validation."""
 
 
-class EventFile:
-    """One event file in the folder of a run; every method raises StorageError if it cannot write."""
+@contextlib.contextmanager
+def event_file(folder: Path, step: int) -> Iterator[Any]:
+    """Give torch's `SummaryWriter` of a new file in `folder` for the steps after `step`, and close it in the end.
 
-    def __init__(self, folder: Path, step: int) -> None:
-        """Open a new file in `folder` for the steps after `step`; later points of earlier files disappear."""
-        from torch.utils.tensorboard import SummaryWriter  # slow to import
+    Later points of earlier files disappear. Raises StorageError: the file cannot be opened or closed.
+    """
+    from torch.utils.tensorboard import SummaryWriter  # slow to import
 
-        self._folder = folder
+    with storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        # TensorBoard ignores the points of earlier files from `purge_step` on.
+        writer: Any = SummaryWriter(str(folder), purge_step=step + 1)
+    try:
+        yield writer
+    finally:
         with storage_errors(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-            # TensorBoard ignores the points of earlier files from `purge_step` on.
-            self._writer: Any = SummaryWriter(str(folder), purge_step=step + 1)
+            writer.close()
 
-    def add_curves(self, curves: Mapping[str, Mapping[str, float]], step: int) -> None:
-        """Write the points of curves, by group and name."""
-        with storage_errors(self._folder):
-            for group, values in curves.items():
-                for name, value in values.items():
-                    self._writer.add_scalar(f"{group}/{name}", value, step)
 
-    def add_validation(self, scores: Mapping[str, float], step: int) -> None:
-        """Write the points of the scores of a validation."""
-        with storage_errors(self._folder):
-            for name, value in scores.items():
-                self._writer.add_scalar(_VALIDATION_TAGS[name], value, step)
-
-    def add_translations(self, pairs: Sequence[TranslatedPair], step: int) -> None:
-        """Write a table of sample translations, if there are any."""
-        if not pairs:
-            return
-        cells = []
-        for pair in pairs:
-            translation = isolate_persian(pair.hypothesis, like=pair.reference)
-            cells.append((isolate_persian(pair.source), isolate_persian(pair.reference), translation))
-        table = tabulate(cells, ("source", "reference", "translation"), tablefmt="pipe", disable_numparse=True)
-        with storage_errors(self._folder):
-            self._writer.add_text("validation/translations", table, step)
-
-    def add_attention(self, image: NDArray[np.uint8], step: int) -> None:
-        """Write an attention map, an RGB image (height, width, 3)."""
-        with storage_errors(self._folder):
-            self._writer.add_image("validation/attention", image, step, dataformats="HWC")
-
-    def close(self) -> None:
-        """Write what is not written yet, and close the file."""
-        with storage_errors(self._folder):
-            self._writer.close()
+def translations_table(pairs: Sequence[TranslatedPair]) -> str:
+    """Return a table of sample translations in Markdown."""
+    cells = []
+    for pair in pairs:
+        translation = isolate_persian(pair.hypothesis, like=pair.reference)
+        cells.append((isolate_persian(pair.source), isolate_persian(pair.reference), translation))
+    return tabulate(cells, ("source", "reference", "translation"), tablefmt="pipe", disable_numparse=True)
 
 
 def isolate_persian(text: str, like: str | None = None) -> str:

@@ -6,7 +6,7 @@ import resource
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -16,12 +16,12 @@ from translator.core.loop import Tick
 from translator.core.update import StepResult
 from translator.errors import RunError
 from translator.evaluation import TranslatedPair
+from translator.run.files import storage_errors
 from translator.run.logging import LOGGER, RECORD, end_within, progress_bar
 from translator.run.text import excerpt
 from translator.training.checkpointing import TrainingState
 from translator.training.distributed import Distributed
-from translator.training.monitoring.attention_picture import attention_figure
-from translator.training.monitoring.event_file import EventFile
+from translator.training.monitoring.event_file import VALIDATION_TAGS, event_file, translations_table
 from translator.training.monitoring.losses import LossesBySource
 from translator.training.validation import Validation, Validator
 
@@ -49,7 +49,7 @@ class Monitor:
         self._waited = 0.0  # seconds since the last report, by rank
         self._began = time.perf_counter()
         self._bar: tqdm[object]
-        self._events: EventFile  # of rank 0
+        self._events: Any  # torch's `SummaryWriter`, of rank 0
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
@@ -68,11 +68,8 @@ class Monitor:
             if not self._distributed.main:
                 yield
                 return
-            self._events = EventFile(self._folder, self._progress.step)
-            try:
+            with event_file(self._folder, self._progress.step) as self._events:
                 yield
-            finally:
-                self._events.close()
 
     def restart_clock(self) -> None:
         """Exclude the time since the last report from the next report's rates, after a save or a validation."""
@@ -139,7 +136,10 @@ class Monitor:
         for group in ("train", "speed", "train_by_source"):
             values += [f"{name} {value:.6g}" for name, value in curves[group].items()]
         RECORD.info(f"step {step:,}: {'  '.join(values)}")
-        self._events.add_curves(curves, step)
+        with storage_errors(self._folder):
+            for group, points in curves.items():
+                for name, value in points.items():
+                    self._events.add_scalar(f"{group}/{name}", value, step)
         self._bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
 
     def _count_skipped(self, finite: Sequence[bool]) -> None:
@@ -167,14 +167,23 @@ class Monitor:
 
     def validated(self, validation: Validation, is_best: bool, validator: Validator) -> None:
         """On rank 0, report a validation at the current step, with an attention map of `validator`'s model."""
+        from translator.plots.attention import attention_figure  # slow to import
+
         step = self._progress.step
         # 1. The event file.
-        self._events.add_validation(validation.scores, step)
-        self._events.add_curves({"validation_by_source": validation.loss_by_source}, step)
-        self._events.add_translations(validation.watched, step)
-        if validator.drawn_source is not None:
-            attention_map = validator.translator.attention(validator.drawn_source)
-            self._events.add_attention(attention_figure(*attention_map), step)
+        with storage_errors(self._folder):
+            for name, score in validation.scores.items():
+                self._events.add_scalar(VALIDATION_TAGS[name], score, step)
+            for source, loss in validation.loss_by_source.items():
+                self._events.add_scalar(f"validation_by_source/{source}", loss, step)
+            if validation.watched:
+                self._events.add_text("validation/translations", translations_table(validation.watched), step)
+            if validator.drawn_source is not None:
+                source_pieces, target_pieces, weights = validator.translator.attention(validator.drawn_source)
+                figure = attention_figure(
+                    target_pieces, source_pieces, [[("last layer, mean of its heads", weights)]], "cross"
+                )
+                self._events.add_figure("validation/attention", figure, step)
         # 2. The log.
         scores = "  ".join(f"{name} {score:.4g}" for name, score in validation.scores.items())
         LOGGER.info("step %d: validation %s%s", step, scores, "  (best)" if is_best else "")
