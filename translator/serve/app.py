@@ -26,7 +26,6 @@ from translator.serve import Limits, most_translations
 from translator.serve.batcher import Batcher, Form, LineTranslations
 from translator.serve.libretranslate import add_libretranslate
 from translator.serve.problems import PROBLEMS, BodyLimit, answer_problems
-from translator.serve.request_log import RequestLog
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
@@ -99,7 +98,6 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
     )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts) or ["*"], www_redirect=False)
     app.add_middleware(BodyLimit, most_bytes=limits.bytes)
-    app.add_middleware(RequestLog)
     _add_page(app, model, translator.normalizer.languages)
     answer_problems(app)
 
@@ -124,7 +122,6 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
 
     async def translated(lines: Sequence[str], form: Form, request: Request) -> list[LineTranslations] | None:
         """Return the translations of each line, or None if the client has left."""
-        request.scope["lines"] = len(lines)  # for the log
         _check_limits(model, lines, form)
         return await _while_connected(batcher.translate(lines, form), request, limits.seconds)
 

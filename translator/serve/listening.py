@@ -2,6 +2,7 @@
 
 import contextlib
 import ipaddress
+import logging
 import math
 import socket
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from translator.errors import InputError
+from translator.run.logging import LOGGER
 from translator.run.signals import StopRequest
 from translator.serve import Limits
 
@@ -71,10 +73,12 @@ def serve(app: FastAPI, bound: socket.socket, limits: Limits, stop: StopRequest)
         limit_concurrency=limits.connections + 1,  # uvicorn counts the connection that would be one too many
         timeout_graceful_shutdown=math.ceil(limits.seconds) + 1,
         log_config=None,
-        log_level="warning",
-        access_log=False,
         server_header=False,
     )
+    # The log has a line for each request, with its status and without any text.
+    requests = logging.getLogger("uvicorn.access")
+    requests.setLevel(logging.INFO)
+    requests.parent = LOGGER
     # uvicorn raises the signals that it has received once more at its end, so `stop` knows of them.
     with stop.deferred():
         _Server(config, stop).run([bound])
