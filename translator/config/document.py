@@ -57,8 +57,8 @@ class Document:
         try:
             loader = RecipeLoader(text)
             loader.name = name
-            mark = loader.get_mark()
-            root = loader.get_single_node() or yaml.ScalarNode(_NULL, "", mark)
+            start = loader.get_mark()
+            root = loader.get_single_node() or yaml.ScalarNode(_NULL, "", start)
             loader.construct_document(root)
         # PyYAML raises built-in errors for `!!bool x`, `!!timestamp x` and a sexagesimal number of 1000 digits.
         except (yaml.YAMLError, ValueError, LookupError, AttributeError, OverflowError, RecursionError) as error:
@@ -152,9 +152,9 @@ def _with_value(node: yaml.Node, path: str, keys: Sequence[str], value: yaml.Nod
         name, old = next(entry for entry in entries if entry[0].value == key)
         if not further_keys:
             name = entries[-1][0]
-        others = [entry for entry in node.value if entry[0].value != key]
+        other_entries = [entry for entry in node.value if entry[0].value != key]
         new = _with_value(old, below, further_keys, value)
-        return yaml.MappingNode(node.tag, [*others, (name, new)], node.start_mark)
+        return yaml.MappingNode(node.tag, [*other_entries, (name, new)], node.start_mark)
 
     # In a list, the index after the last item appends one.
     if not isinstance(node, yaml.SequenceNode):

@@ -83,7 +83,7 @@ def _validated(document: Document, name: str, overrides: Sequence[str], ignored:
         document.override(override)
 
     # 2. Types, ranges and rules.
-    config: Any = None
+    config = Config.model_construct()  # without values, where all mistakes are ignored
     try:
         config = Config.model_validate(document.values)
     except ValidationError as error:

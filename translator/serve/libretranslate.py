@@ -50,9 +50,9 @@ def add_libretranslate(app: FastAPI, translate: Translate, languages: Languages,
     @app.post("/translate", summary="LibreTranslate: translate a text or a list of texts")
     async def translate_texts(request: Request) -> Response:
         try:
-            asked = await _read(request)
-            texts = _checked_texts(asked, languages)
-            count = min(1 + asked.alternatives, most_translations)
+            parameters = await _read(request)
+            texts = _checked_texts(parameters, languages)
+            count = min(1 + parameters.alternatives, most_translations)
             lines = [text.split("\n") for text in texts]  # each line is translated alone
             translations = await translate([line for text in lines for line in text], Form(count), request)
         except ValidationError as error:
@@ -69,11 +69,11 @@ def add_libretranslate(app: FastAPI, translate: Translate, languages: Languages,
         # The best translation of each text, then the others.
         remaining = iter(translations)
         ranked = [_joined([next(remaining) for _ in text], count) for text in lines]
-        is_list = isinstance(asked.q, list)
+        is_list = isinstance(parameters.q, list)
         answer: dict[str, Any] = {"translatedText": _one_or_all([texts[0] for texts in ranked], is_list)}
         if count > 1:
             answer["alternatives"] = _one_or_all([texts[1:] for texts in ranked], is_list)
-        if asked.source == "auto":
+        if parameters.source == "auto":
             detected = [_detected(text, languages) for text in texts]
             answer["detectedLanguage"] = _one_or_all(detected, is_list)
         return JSONResponse(answer)
@@ -90,12 +90,14 @@ async def _read(request: Request) -> _TranslateRequest:
     return _TranslateRequest.model_validate_json(body)
 
 
-def _checked_texts(asked: _TranslateRequest, languages: Languages) -> list[str]:
+def _checked_texts(parameters: _TranslateRequest, languages: Languages) -> list[str]:
     """Return the texts of a request; raise InputError for other languages."""
     source, target = languages
-    if asked.source not in (source.code, "auto") or asked.target != target.code:
-        raise InputError(f"{asked.source} to {asked.target} is not supported, only {source.code} to {target.code}")
-    return checked_texts(asked.q if isinstance(asked.q, list) else [asked.q], "q")
+    if parameters.source not in (source.code, "auto") or parameters.target != target.code:
+        raise InputError(
+            f"{parameters.source} to {parameters.target} is not supported, only {source.code} to {target.code}"
+        )
+    return checked_texts(parameters.q if isinstance(parameters.q, list) else [parameters.q], "q")
 
 
 def _joined(translations: Sequence[LineTranslations], count: int) -> list[str]:
