@@ -1,7 +1,8 @@
-"""A recipe as nodes of YAML, each with its place; `--set` overrides replace nodes."""
+"""Values of a recipe with their places: those of YAML text, and those that `--set` overrides change."""
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import yaml
@@ -12,23 +13,10 @@ KeyPath = tuple[str | int, ...]
 """Keys and list indices from the top of a document to a value."""
 
 _OVERRIDE: Final = "--set "
-_SECTION: Final = "tag:yaml.org,2002:map"
-_TEXT: Final = "tag:yaml.org,2002:str"
-_NULL: Final = "tag:yaml.org,2002:null"
 
 
 class RecipeLoader(yaml.SafeLoader):
-    """The safe loader, with `1e-4` read as a number (YAML 1.1 requires `1.0e-4`), and all keys as text."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.duplicates: list[yaml.Node] = []  # keys that stand twice in a section
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Return the values of a section by key."""
-        keys = [key.value for key, _ in node.value]
-        self.duplicates += [key for place, (key, _) in enumerate(node.value) if key.value in keys[:place]]
-        return {str(key): value for key, value in super().construct_mapping(node, deep=deep).items()}
+    """The safe loader, with `1e-4` read as a number (YAML 1.1 requires `1.0e-4`)."""
 
 
 RecipeLoader.add_implicit_resolver(
@@ -36,89 +24,31 @@ RecipeLoader.add_implicit_resolver(
 )
 
 
+@dataclass
 class Document:
-    """The nodes of a YAML text, which overrides may change.
+    """The values of a YAML text with `--set` overrides, and the place of each."""
 
-    Args:
-        text: the YAML; an empty one has no keys.
-        name: what messages call the place of every value, in place of its line.
-
-    Raises ConfigError: not YAML.
-    """
-
-    def __init__(self, text: str, name: str = "") -> None:
-        self.problems: list[str] = []  # in the document itself, such as duplicate keys
-        self._root = self._read(text, name)
-        if self._root.tag == _NULL:
-            self._root = yaml.MappingNode(_SECTION, [], self._root.start_mark)
-
-    def _read(self, text: str, name: str) -> yaml.Node:
-        """Return the node of a text, whose marks have this name; note its duplicate keys."""
-        try:
-            loader = RecipeLoader(text)
-            loader.name = name
-            start = loader.get_mark()
-            root = loader.get_single_node() or yaml.ScalarNode(_NULL, "", start)
-            loader.construct_document(root)
-        # PyYAML raises built-in errors for `!!bool x`, `!!timestamp x` and a sexagesimal number of 1000 digits.
-        except (yaml.YAMLError, ValueError, LookupError, AttributeError, OverflowError, RecursionError) as error:
-            mark = getattr(error, "problem_mark", None)
-            place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-            raise ConfigError(f"{place}not valid YAML: {getattr(error, 'problem', None) or error}") from error
-        for key in loader.duplicates:
-            self.problems.append(f"{_place(key.start_mark)}: {key.value}: duplicate key; remove one")
-        return root
-
-    @property
-    def values(self) -> Any:
-        """The values of all nodes."""
-        return RecipeLoader("").construct_document(self._root)
-
-    def override(self, override: str) -> None:
-        """Apply one override `key.path=value` with a YAML value; add mistakes to the problems."""
-        place = _OVERRIDE + override
-        key_path, equals, text = override.partition("=")
-        keys = key_path.strip().split(".")
-        try:
-            if not equals or not all(key.strip() for key in keys):
-                raise ConfigError("write it as key.path=value, for example training.max_steps=2000")
-            try:
-                value = self._read(text, place)
-            except ConfigError as error:
-                raise ConfigError(f"the value is {error}; if it is text, quote it") from error
-            self._root = _with_value(self._root, "", keys, value)
-        except ConfigError as error:
-            self.problems.append(f"{place}: {error}")
+    values: Any = None
+    places: dict[KeyPath, str] = field(default_factory=dict)  # a phrase for messages: `line 12`, or the override
+    problems: list[str] = field(default_factory=list)  # in the document itself, such as duplicate keys
 
     def place(self, path: KeyPath) -> str:
-        """Return the place of `path`, or of the nearest enclosing key: `line 12`, the name, or the override."""
-        return _place(self._marks(path)[-1])
+        """Return the place of `path`, or of the nearest enclosing key with a known place."""
+        for end in range(len(path), -1, -1):
+            place = self.places.get(path[:end])
+            if place is not None:
+                return place
+        return "line 1"
 
     def to_blame(self, paths: Sequence[KeyPath]) -> KeyPath:
         """Return the conflicting key to report: one set by an override, else one in the file, else any."""
 
         def order(path: KeyPath) -> tuple[bool, bool]:
             is_from_override = self.place(path).startswith(_OVERRIDE)
-            is_in_document = len(self._marks(path)) > len(path)
-            return (not is_from_override, not is_in_document)
+            has_own_place = path in self.places
+            return (not is_from_override, not has_own_place)
 
         return min(paths, key=order)
-
-    def _marks(self, path: KeyPath) -> list[yaml.Mark]:
-        """Return the marks of the document, and of the keys and items on the way to `path` as far as they exist."""
-        node = self._root
-        marks = [node.start_mark]
-        for part in path:
-            children: dict[str | int, tuple[yaml.Mark, yaml.Node]] = {}
-            if isinstance(node, yaml.MappingNode):
-                children = {str(key.value): (key.start_mark, value) for key, value in node.value}
-            elif isinstance(node, yaml.SequenceNode):
-                children = {index: (item.start_mark, item) for index, item in enumerate(node.value)}
-            if part not in children:
-                break
-            mark, node = children[part]
-            marks.append(mark)
-        return marks
 
 
 def dotted(path: Sequence[str | int]) -> str:
@@ -126,43 +56,116 @@ def dotted(path: Sequence[str | int]) -> str:
     return ".".join(map(str, path))
 
 
-def _place(mark: yaml.Mark) -> str:
-    """Return the place of a mark for messages."""
-    return mark.name or f"line {mark.line + 1}"
+def read_yaml(text: str, document: Document) -> Any:
+    """Return the values of YAML `text` (None if empty); record places and duplicate keys in `document`.
 
-
-def _with_value(node: yaml.Node, path: str, keys: Sequence[str], value: yaml.Node) -> yaml.Node:
-    """Return a copy of `node`, which is at `path`, with `value` at `keys` below it; missing sections are added.
-
-    An alias stands for one node at several places; a copy changes only one of them.
-
-    Raises ConfigError: there is no such place.
+    Raises ConfigError: not YAML.
     """
-    if not keys:
-        return value
-    key, *further_keys = keys
-    below = f"{path}.{key}" if path else key
-    empty = yaml.MappingNode(_SECTION, [], value.start_mark)
-    if node.tag == _NULL:
-        node = empty
+    try:
+        loader = RecipeLoader(text)
+        # Nodes still have their lines, which plain values lack.
+        root = loader.get_single_node()
+        if root is None:
+            return None
+        return _values(root, (), loader, document)
+    # PyYAML raises built-in errors for `!!bool x`, `!!timestamp x` and a sexagesimal number of 1000 digits.
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, OverflowError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise ConfigError(f"{place}not valid YAML: {getattr(error, 'problem', None) or error}") from error
 
-    # In a section, an entry keeps its key, and so its line, unless the value itself is replaced.
-    if isinstance(node, yaml.MappingNode):
-        entries = [*node.value, (yaml.ScalarNode(_TEXT, key, value.start_mark), empty)]
-        name, old = next(entry for entry in entries if entry[0].value == key)
-        if not further_keys:
-            name = entries[-1][0]
-        other_entries = [entry for entry in node.value if entry[0].value != key]
-        new = _with_value(old, below, further_keys, value)
-        return yaml.MappingNode(node.tag, [*other_entries, (name, new)], node.start_mark)
 
-    # In a list, the index after the last item appends one.
-    if not isinstance(node, yaml.SequenceNode):
-        raise ConfigError(f"{path} is a single value and has no keys")
-    items = [*node.value, empty]
-    if not re.fullmatch("[0-9]{1,9}", key) or int(key) >= len(items):
-        raise ConfigError(f"{path} is a list of {len(node.value)} items; give an index, counted from 0")
-    items[int(key)] = _with_value(items[int(key)], below, further_keys, value)
-    if int(key) < len(node.value):
-        items.pop()
-    return yaml.SequenceNode(node.tag, items, node.start_mark)
+def _values(node: yaml.Node, path: KeyPath, loader: RecipeLoader, document: Document) -> Any:
+    """Return the values of `node`; record the line of each key and item, and duplicate keys.
+
+    Each alias gets a separate copy, so that an override changes only one of them.
+    """
+    document.places.setdefault(path, f"line {node.start_mark.line + 1}")
+
+    # A list, or a single value.
+    if isinstance(node, yaml.SequenceNode):
+        return [_values(item, (*path, index), loader, document) for index, item in enumerate(node.value)]
+    if not isinstance(node, yaml.MappingNode):
+        return loader.construct_object(node)
+
+    # A section: the place of a value is the line of its key.
+    values: dict[str, Any] = {}
+    for key_node, value_node in node.value:
+        key = str(key_node.value)
+        line = f"line {key_node.start_mark.line + 1}"
+        if key in values:
+            document.problems.append(f"{line}: {dotted((*path, key))}: duplicate key; remove one")
+        document.places[(*path, key)] = line
+        values[key] = _values(value_node, (*path, key), loader, document)
+    return values
+
+
+def apply_override(override: str, document: Document) -> None:
+    """Apply one override `key.path=value` with a YAML value; add mistakes to the problems of `document`."""
+    place = _OVERRIDE + override.replace("\n", "\\n")
+
+    # The key path and its value, which may hold a list or a section with mistakes of its own.
+    key_path, equals, text = override.partition("=")
+    keys = key_path.strip().split(".")
+    value_document = Document()
+    try:
+        if not equals or not all(key.strip() for key in keys):
+            raise ConfigError("write it as key.path=value, for example training.max_steps=2000")
+        try:
+            value = read_yaml(text, value_document)
+        except ConfigError as error:
+            raise ConfigError(f"the value is {error}; if it is text, quote it") from error
+        if isinstance(value, str) and "\n" in text.strip():  # YAML would replace it by a space
+            raise ConfigError("the value contains a line break; write it on one line")
+        _put(value, keys, place, document)
+    except ConfigError as error:
+        document.problems.append(f"{place}: {error}")
+    # Duplicate keys inside the value count as mistakes of the override.
+    for problem in value_document.problems:
+        document.problems.append(f"{place}: {problem}")
+
+
+def _put(value: Any, keys: Sequence[str], place: str, document: Document) -> None:
+    """Set `value` at `keys` with its place; missing sections on the way are added."""
+    # 1. Walk down to the section or list that holds the last key.
+    holder: Any = document.values
+    path: KeyPath = ()
+    for key in keys[:-1]:
+        part = _part(holder, key, path)
+        path = (*path, part)
+        if holder[part] is None:
+            holder[part] = {}
+            document.places[path] = place
+        holder = holder[part]
+
+    # 2. Set the value; places of what it replaces are forgotten.
+    part = _part(holder, keys[-1], path)
+    path = (*path, part)
+    holder[part] = value
+    document.places = _places_outside(document.places, path)
+    document.places[path] = place
+
+
+def _part(holder: Any, key: str, path: KeyPath) -> str | int:
+    """Return `key` as `holder`, the value at `path`, takes it: a key of a section, or an index of a list.
+
+    A key that is not there yet, or the index after the last item, gets the value None. Raises ConfigError: `holder`
+    has no such place.
+    """
+    if isinstance(holder, dict):
+        holder.setdefault(key, None)
+        return key
+    if not isinstance(holder, list):
+        raise ConfigError(f"{dotted(path)} is a single value and has no keys")
+    is_index = re.fullmatch("[0-9]{1,9}", key) is not None
+    if not is_index or int(key) > len(holder):
+        raise ConfigError(f"{dotted(path)} is a list of {len(holder)} items; give an index, counted from 0")
+    if int(key) == len(holder):
+        holder.append(None)
+    return int(key)
+
+
+def _places_outside(places: dict[KeyPath, str], path: KeyPath) -> dict[KeyPath, str]:
+    """Return the places of all values but those at and below `path`."""
+    depth = len(path)
+    return {key_path: place for key_path, place in places.items() if key_path[:depth] != path}

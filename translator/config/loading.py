@@ -1,6 +1,7 @@
 """Load a recipe: YAML text with `--set` overrides becomes a validated `Config`; find the shipped recipes."""
 
 import contextlib
+import copy
 import functools
 import re
 import sys
@@ -8,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
 from pydantic import ValidationError
 
-from translator.config.document import Document
+from translator.config.document import Document, apply_override, read_yaml
 from translator.config.mistakes import explain
 from translator.config.paths import shipped_folder
 from translator.config.sections import Config
@@ -51,8 +51,9 @@ def parse_config(text: str, name: str, overrides: Sequence[str] = ()) -> Config:
 
 @functools.lru_cache(maxsize=16)  # a command reads the settings of a run several times, and parsing takes 20 ms
 def _parsed(text: str, name: str, overrides: tuple[str, ...]) -> Config:
+    document = Document()
     try:
-        document = Document(text)
+        document.values = read_yaml(text, document) or {}
     except ConfigError as error:
         raise ConfigError(f"{name}: {error}") from error
     if not isinstance(document.values, dict):
@@ -64,13 +65,14 @@ def config_of(values: Mapping[str, Any], name: str, overrides: Sequence[str] = (
     """Return the config of computed values.
 
     Args:
-        values: sections, each with the values of its keys.
+        values: sections, each with the values of its keys; unchanged.
         name: what error messages call the values.
         overrides: `key.path=value`, as for `load_config`.
 
     Raises ConfigError: it lists every mistake with its key path.
     """
-    return _validated(Document(yaml.safe_dump(values), "computed value"), name, overrides)
+    document = Document(values=copy.deepcopy(dict(values)), places={(): "computed value"})
+    return _validated(document, name, overrides)
 
 
 def _validated(document: Document, name: str, overrides: Sequence[str], ignored: Sequence[str] = ()) -> Config:
@@ -80,7 +82,7 @@ def _validated(document: Document, name: str, overrides: Sequence[str], ignored:
     """
     # 1. The overrides.
     for override in overrides:
-        document.override(override)
+        apply_override(override, document)
 
     # 2. Types, ranges and rules.
     config = Config.model_construct()  # without values, where all mistakes are ignored
@@ -100,8 +102,9 @@ def check_overrides(overrides: Sequence[str], name: str) -> None:
 
     For a recipe `name` whose other values are not known yet.
     """
+    document = Document(values={}, places={(): "computed value"})
     # Rules and missing keys are matters of the whole recipe.
-    _validated(Document(""), name, overrides, ignored=("rules", "missing"))
+    _validated(document, name, overrides, ignored=("rules", "missing"))
 
 
 def _refuse(problems: Sequence[str], name: str) -> None:

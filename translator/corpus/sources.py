@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-import yaml
 from pydantic import ValidationError
 
 from translator.config import SourceConfig
-from translator.config.document import Document
+from translator.config.document import Document, apply_override
 from translator.config.paths import expand_homes, present_path
 from translator.corpus.reading.forms import form_of, without_packing
 from translator.corpus.reading.languages import LanguageCode, split_language
@@ -100,14 +99,14 @@ def with_overrides(sources: Sequence[SourceConfig], overrides: Sequence[str]) ->
     """
     overridden_sources = []
     for number, source in enumerate(sources):
-        document = Document(yaml.safe_dump(source.model_dump(mode="json")))
+        document = Document(values=source.model_dump())
         prefix = f"corpus.sources.{number}."
         for override in overrides:
             # The path of the key inside the source, such as `min_score.column`.
             key_path = override.partition("=")[0].strip().removeprefix(prefix)
             is_of_source = override.strip().startswith(prefix)
             if is_of_source and key_path.split(".")[0] in SourceConfig.model_fields:
-                document.override(override.strip().removeprefix(prefix))
+                apply_override(override.strip().removeprefix(prefix), document)
         with contextlib.suppress(ValidationError):
             source = SourceConfig.model_validate(document.values)
         overridden_sources.append(source)
