@@ -5,21 +5,16 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from packaging.requirements import Requirement
-
 from translator.errors import StorageError
 from translator.run.files import storage_errors
+from translator.run.provenance import package_versions
 from translator.run.text import text_table
 
 _GIB: Final = 1 << 30
 _DISK_FOR_SAMPLE: Final = 128 << 20
-_DISTRIBUTION: Final = "translator-en-fa"  # the project's name in pyproject.toml
-_EXTRAS: Final = {"": "needed", "serve": "needed for serve", "data": "needed for Parquet files"}
-"""Extras that need packages, and what to say of these; the empty name is the base installation."""
 
 
 class Finding(NamedTuple):
@@ -34,7 +29,7 @@ def examine(folder: Path) -> list[Finding]:
     """Return all findings for work in `folder`."""
     return [
         Finding("ok", "Python", f"{platform.python_version()} ({sys.executable})"),
-        *examine_packages(),
+        *(Finding("ok", package, version) for package, version in package_versions().items()),
         *examine_devices(),
         examine_place("runs/", folder / "runs"),
         examine_place("data/", folder / "data"),
@@ -45,36 +40,6 @@ def examine(folder: Path) -> list[Finding]:
 def format_findings(findings: Sequence[Finding]) -> str:
     """Return a table of the findings."""
     return text_table(("", "what", "found"), findings, text_columns=3)
-
-
-def examine_packages() -> Iterator[Finding]:
-    """Yield findings on the packages that this one requires: which version is installed, and which is needed."""
-    for requirement in map(Requirement, metadata.requires(_DISTRIBUTION) or []):
-        extra = _extra_of(requirement)
-        if extra is None:
-            continue
-        version = version_of(requirement.name)
-        description = f"{version or 'not installed'} ({_EXTRAS[extra]}: {requirement.name}{requirement.specifier})"
-        if version is not None and requirement.specifier.contains(version, prereleases=True):
-            yield Finding("ok", requirement.name, description)
-        else:
-            yield Finding("note" if extra else "wrong", requirement.name, description)
-
-
-def _extra_of(requirement: Requirement) -> str | None:
-    """Return the first of the `_EXTRAS` that needs a package on this machine; None if none does."""
-    for extra in _EXTRAS:
-        if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
-            return extra
-    return None
-
-
-def version_of(package: str) -> str | None:
-    """Return the version of an installed package; None if it is not installed."""
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def examine_devices() -> Iterator[Finding]:

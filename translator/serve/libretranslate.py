@@ -3,16 +3,16 @@
 See https://docs.libretranslate.com; answers and errors have its form.
 """
 
-import json
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import parse_qs
 
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, Field, ValidationError
 
 from translator.config.corpus_section import Languages
-from translator.errors import TranslatorError
+from translator.errors import InputError, TranslatorError
 from translator.inference.text.checks import checked_texts
 from translator.serve.batcher import Form, LineTranslations
 from translator.subword.source_text import is_mostly_in_script
@@ -22,8 +22,14 @@ Translate = Callable[[Sequence[str], Form, Request], Awaitable[Sequence[LineTran
 _FORM: Final = "application/x-www-form-urlencoded"
 
 
-class _InvalidError(Exception):
-    """A request that LibreTranslate would refuse."""
+class _TranslateRequest(BaseModel):
+    """Parameters of a request; others, such as `api_key`, do not matter."""
+
+    q: str | list[str]
+    source: str
+    target: str
+    format: Literal["text"] = "text"
+    alternatives: Annotated[int, Field(ge=0)] = 0
 
 
 def add_libretranslate(app: FastAPI, translate: Translate, languages: Languages, most_translations: int) -> None:
@@ -44,12 +50,15 @@ def add_libretranslate(app: FastAPI, translate: Translate, languages: Languages,
     @app.post("/translate", summary="LibreTranslate: translate a text or a list of texts")
     async def translate_texts(request: Request) -> Response:
         try:
-            values = await _values(request)
-            texts, count = _checked(values, languages, most_translations)
+            parameters = await _read(request)
+            texts = _checked_texts(parameters, languages)
+            count = min(1 + parameters.alternatives, most_translations)
             lines = [text.split("\n") for text in texts]  # each line is translated alone
             translations = await translate([line for text in lines for line in text], Form(count), request)
-        except _InvalidError as error:
-            return JSONResponse({"error": f"Invalid request: {error}"}, 400)
+        except ValidationError as error:
+            mistake = error.errors()[0]
+            key = "".join(f"{part}: " for part in mistake["loc"][:1])
+            return JSONResponse({"error": f"Invalid request: {key}{mistake['msg']}"}, 400)
         except HTTPException as error:
             return JSONResponse({"error": error.detail}, error.status_code)
         except TranslatorError as error:
@@ -60,48 +69,35 @@ def add_libretranslate(app: FastAPI, translate: Translate, languages: Languages,
         # The best translation of each text, then the others.
         remaining = iter(translations)
         ranked = [_joined([next(remaining) for _ in text], count) for text in lines]
-        is_list = isinstance(values["q"], list)
+        is_list = isinstance(parameters.q, list)
         answer: dict[str, Any] = {"translatedText": _one_or_all([texts[0] for texts in ranked], is_list)}
         if count > 1:
             answer["alternatives"] = _one_or_all([texts[1:] for texts in ranked], is_list)
-        if values.get("source") == "auto":
+        if parameters.source == "auto":
             detected = [_detected(text, languages) for text in texts]
             answer["detectedLanguage"] = _one_or_all(detected, is_list)
         return JSONResponse(answer)
 
 
-async def _values(request: Request) -> dict[str, Any]:
-    """Return the parameters of a request, from JSON or a form."""
+async def _read(request: Request) -> _TranslateRequest:
+    """Return the parameters of a request, from JSON or a form; raise ValidationError."""
     body = await request.body()
     if request.headers.get("content-type", "").partition(";")[0].strip() == _FORM:
         fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
-        return {name: texts[0] if len(texts) == 1 else texts for name, texts in fields.items()}
-    try:
-        values = json.loads(body)
-    except ValueError as error:
-        raise _InvalidError(f"the body is neither JSON nor a form ({error})") from error
-    if not isinstance(values, dict):
-        raise _InvalidError("the body is no JSON object")
-    return values
-
-
-def _checked(values: dict[str, Any], languages: Languages, most_translations: int) -> tuple[list[str], int]:
-    """Return the texts of a request, and how many translations it asks for."""
-    for name in ("q", "source", "target"):
-        if not values.get(name):
-            raise _InvalidError(f"missing {name} parameter")
-    source, target = languages
-    if values["source"] not in (source.code, "auto") or values["target"] != target.code:
-        raise _InvalidError(
-            f"{values['source']} to {values['target']} is not supported, only {source.code} to {target.code}"
+        return _TranslateRequest.model_validate(
+            {name: texts[0] if len(texts) == 1 else texts for name, texts in fields.items()}
         )
-    if values.get("format", "text") != "text":
-        raise _InvalidError(f"format {values['format']} is not supported, only text")
-    alternatives = values.get("alternatives", 0)
-    if not str(alternatives).isdecimal():
-        raise _InvalidError("alternatives must be a whole number")
-    texts = values["q"] if isinstance(values["q"], list) else [values["q"]]
-    return checked_texts(texts, "q"), min(1 + int(alternatives), most_translations)
+    return _TranslateRequest.model_validate_json(body)
+
+
+def _checked_texts(parameters: _TranslateRequest, languages: Languages) -> list[str]:
+    """Return the texts of a request; raise InputError for other languages."""
+    source, target = languages
+    if parameters.source not in (source.code, "auto") or parameters.target != target.code:
+        raise InputError(
+            f"{parameters.source} to {parameters.target} is not supported, only {source.code} to {target.code}"
+        )
+    return checked_texts(parameters.q if isinstance(parameters.q, list) else [parameters.q], "q")
 
 
 def _joined(translations: Sequence[LineTranslations], count: int) -> list[str]:
