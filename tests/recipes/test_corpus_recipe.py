@@ -42,6 +42,13 @@ def test_settings_for_a_million_words_are_about_those_of_the_tuned_recipe() -> N
 SIZE = CorpusSize(pairs=900, words=9000)
 
 
+def test_several_corpora_get_tags() -> None:
+    other = SourceConfig(name="other", path="other.tsv")
+    for sources, has_tags in (([SOURCE], False), ([SOURCE, other], True)):
+        values, _ = plan_settings(RECIPE, sources, SIZE, gpu=False)
+        assert [source.get("tag", False) for source in values["corpus"]["sources"]] == [has_tags] * len(sources)
+
+
 @pytest.mark.parametrize("gpu", [False, True])
 @pytest.mark.parametrize("direction", ["en-fa", "fa-en"])
 @pytest.mark.parametrize("folder", ["runs", "my: 'odd' \\1 # \"folder\"", "پوشهٔ من"])

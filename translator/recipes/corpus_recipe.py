@@ -134,6 +134,9 @@ def plan_settings(
         direction: `en-fa` or `fa-en`.
     """
     values = recipe_values("mizan" if gpu else "cpu-small")
+    # Several corpora differ in style, so the model learns the style of each.
+    if len(sources) > 1:
+        sources = [source.model_copy(update={"tag": True}) for source in sources]
     values["corpus"] = {"direction": direction, "sources": _described(sources)}
     choices = _choices_for_gpu(size.sentences) if gpu else _choices_for_cpu(size.sentences)
     if direction == "fa-en":
