@@ -3,7 +3,6 @@
 import itertools
 import math
 import re
-import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -25,7 +24,6 @@ from translator.subword import SubwordModel, SubwordPair
 
 SPELLING: Final = {token: spelling for spelling, token in SPECIAL_TOKENS}
 _NO_MEMORY: Final = re.compile("alloc|out of memory|resource temporarily unavailable", re.IGNORECASE)
-_POLL_SECONDS: Final = 0.002  # between two calls of `check` while the workers search
 _LARGEST_EXCESS: Final = 0.01  # of a token's log-probability over the exact one: PAD, UNK and SOS share at most 1%
 _TOKENS_AT_ONCE: Final = 2_048  # target tokens per scored batch; each has logits over the whole vocabulary
 
@@ -109,10 +107,7 @@ class Ctranslate2Searcher(Searcher):
 
     @library_errors()
     def find(self, request: SearchRequest) -> list[list[Hypothesis]]:
-        """Return hypotheses for each row (see `Searcher.find`); the empty hypothesis for an empty row.
-
-        The rows of a batch that are being searched outlive an exception of the request's `check`.
-        """
+        """Return hypotheses for each row (see `Searcher.find`); the empty hypothesis for an empty row."""
         if request.config.method == "sampling":
             advice = "use --engine torch, or beam or greedy search"
             problem = "its draws depend on the batch, not on search.seed alone"
@@ -159,9 +154,7 @@ class Ctranslate2Searcher(Searcher):
         for (shortest, longest), numbers in calls.items():
             futures |= zip(numbers, self._start(request.select(numbers), shortest, longest, fair_share), strict=True)
 
-        # 2. Collect the results. A search cannot be called back once it has begun, but this call can end.
-        if request.check is not None:
-            _wait(list(futures.values()), request.check)
+        # 2. Collect the results.
         return [self._hypotheses(futures[number].result(), request.config) for number in range(len(request.rows))]
 
     def _rescored(
@@ -271,15 +264,6 @@ class Ctranslate2Searcher(Searcher):
             token_scores = result.log_probs[:length]
             scored.append(Hypothesis.from_tokens(hypothesis.tokens, token_scores, hypothesis.finished, settings))
         return scored
-
-
-def _wait(results: Sequence[Any], check: Callable[[], None]) -> None:
-    """Call `check`, which may raise, until all `results` of a search have arrived."""
-    for result in results:
-        while not result.done():
-            check()
-            time.sleep(_POLL_SECONDS)
-    check()
 
 
 def _spelt(pieces: Sequence[str], rows: Rows) -> list[list[str]]:
