@@ -31,9 +31,9 @@ class Searcher(ABC):
     def find(self, request: SearchRequest) -> list[list[Hypothesis]]:
         """Return up to `request.count` hypotheses for each of its rows, best first.
 
-        Raises:
-            ConfigError: this engine does not support the settings.
-            InputError: a row or a prefix exceeds the model's positions.
+        No row and no prefix exceeds the positions of the model.
+
+        Raises ConfigError: this engine does not support the settings.
         """
 
     @abstractmethod
@@ -41,11 +41,9 @@ class Searcher(ABC):
         """Return each target, scored as the translation of its row by teacher forcing, EOS included.
 
         Args:
-            rows: source ids without EOS.
+            rows: source ids without EOS; no side exceeds the model's positions.
             targets: target ids without SOS and EOS, one for each row.
             settings: give the length penalty.
-
-        Raises InputError: a side exceeds the model's positions.
         """
 
     def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
