@@ -40,6 +40,7 @@ class Ctranslate2Searcher(Searcher):
 
     name = "ctranslate2"
     batches_at_once = 16
+    load_attention_engine: Callable[[], Searcher]  # called once, if the engine gives attention and it is requested
 
     @library_errors()
     def __init__(
@@ -76,11 +77,6 @@ class Ctranslate2Searcher(Searcher):
         self._target_pieces = spellings(subword.target)
         self._ids = {piece: token for token, piece in enumerate(self._target_pieces)}
 
-    def take_attention_from(self, load: Callable[[], Searcher]) -> None:
-        """Set `load`, which returns the engine for attention; called once, when attention is first requested."""
-        self._load_attention_engine = load
-        self.gives_attention = True
-
     def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
         """Return the weights that the engine for attention computes (see `Searcher.cross_attention`)."""
         if self.gives_attention:
@@ -89,7 +85,7 @@ class Ctranslate2Searcher(Searcher):
 
     @cached_property
     def _attention_engine(self) -> Searcher:
-        return self._load_attention_engine()
+        return self.load_attention_engine()
 
     @library_errors()
     def find(self, request: SearchRequest) -> list[list[Hypothesis]]:

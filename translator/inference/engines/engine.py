@@ -136,11 +136,9 @@ def _with_torch(
     if search.precision == "auto":  # torch computes in int8 nowhere
         search = search.model_copy(update={"precision": "float32"})
     searcher = load_searcher(checkpoints, search, device)
+    subwords = [load_subword(run, checkpoint.state) for run, checkpoint in zip(runs, checkpoints, strict=True)]
     # The models of an ensemble average their probabilities, so an id must mean the same piece in all of them.
-    subwords = []
-    for run, checkpoint in zip(runs, checkpoints, strict=True):
-        subwords.append(load_subword(run, checkpoint.state))
-    check_ensemble(runs, configs, subwords)
+    check_ensemble(runs, configs, checkpoints)
     checkpoint_names = dict.fromkeys(checkpoint.state.name for checkpoint in checkpoints)
     return LoadedModel(
         searcher=searcher,
@@ -187,7 +185,8 @@ def _with_ctranslate2(
 
     # 3. CTranslate2 gives no attention for our maps; torch gives it, if it is requested.
     if checkpoints:
-        searcher.take_attention_from(partial(_for_attention, checkpoints[0], search))
+        searcher.load_attention_engine = partial(_for_attention, checkpoints[0], search)
+        searcher.gives_attention = True
     return LoadedModel(
         searcher=searcher,
         subword=subword,
