@@ -134,8 +134,10 @@ class Ctranslate2Searcher(Searcher):
         hypotheses = []
         for number in range(len(request.rows)):
             result = futures[number].result()
-            scored = zip(result.hypotheses, result.scores, strict=True)
-            hypotheses.append([self._hypothesis(pieces, score, request.config) for pieces, score in scored])
+            row_hypotheses = []
+            for pieces, score in zip(result.hypotheses, result.scores, strict=True):
+                row_hypotheses.append(self._hypothesis(pieces, score, request.config))
+            hypotheses.append(row_hypotheses)
         return hypotheses
 
     def _rescored(

@@ -136,7 +136,9 @@ def _with_torch(
     if search.precision == "auto":  # torch computes in int8 nowhere
         search = search.model_copy(update={"precision": "float32"})
     searcher = load_searcher(checkpoints, search, device)
-    subwords = [load_subword(run, checkpoint.state) for run, checkpoint in zip(runs, checkpoints, strict=True)]
+    subwords = []
+    for run, checkpoint in zip(runs, checkpoints, strict=True):
+        subwords.append(load_subword(run, checkpoint.state))
     # The models of an ensemble average their probabilities, so an id must mean the same piece in all of them.
     check_ensemble(runs, configs, checkpoints)
     checkpoint_names = dict.fromkeys(checkpoint.state.name for checkpoint in checkpoints)

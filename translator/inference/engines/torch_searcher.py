@@ -91,7 +91,8 @@ class TorchSearcher(Searcher):
 
         def score_batch(batch: list[int]) -> list[Hypothesis]:
             source = collate_source([rows[number] for number in batch]).to(self._device)  # (B, S)
-            return score_targets(self._search_model, source, [targets[number] for number in batch], settings)
+            batch_targets = [targets[number] for number in batch]
+            return score_targets(self._search_model, source, batch_targets, settings)
 
         lengths = [max(map(len, sides)) for sides in zip(rows, targets, strict=True)]
         return self._in_batches(score_batch, batches_by_length(lengths, _targets_at_once))
@@ -100,7 +101,9 @@ class TorchSearcher(Searcher):
         """Return the cross-attention of the last layer, averaged over heads and models; each row sums to 1."""
 
         def attend(batch: list[int]) -> list[npt.NDArray[np.float32]]:
-            return self._cross_attention([rows[number] for number in batch], [labels[number] for number in batch])
+            batch_rows = [rows[number] for number in batch]
+            batch_labels = [labels[number] for number in batch]
+            return self._cross_attention(batch_rows, batch_labels)
 
         return self._in_batches(attend, [list(range(len(rows)))])
 
