@@ -13,7 +13,7 @@ from tests.support.export_stand_ins import POST, SMALL, sample_rows, stand_in, t
 from translator.config import SearchConfig
 from translator.core.hypothesis import Hypothesis
 from translator.core.transformer import Transformer
-from translator.errors import ConfigError, InputError
+from translator.errors import ConfigError
 from translator.inference.engines.ctranslate2 import Ctranslate2Searcher
 from translator.inference.engines.ctranslate2_writer import write_ctranslate2
 from translator.inference.engines.torch_searcher import TorchSearcher
@@ -106,15 +106,6 @@ def test_an_int8_export_leaves_the_model_unchanged(
         assert torch.equal(tensor, before[name]), name
 
 
-def test_a_model_that_does_not_fit_into_memory_is_explained(
-    subword: SubwordPair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reason = "mkl_malloc: failed to allocate memory"
-    monkeypatch.setattr("ctranslate2.Translator", Mock(side_effect=RuntimeError(reason)))
-    with pytest.raises(ConfigError, match="does not fit into the free memory"):
-        Ctranslate2Searcher(tmp_path, subword, 128)
-
-
 @pytest.mark.parametrize(("row_length", "batch_size"), [(10, 64), (127, 32), (20_000, 1)])
 def test_a_batch_of_long_rows_is_bounded_by_its_positions(
     row_length: int, batch_size: int, engines: Engines, monkeypatch: pytest.MonkeyPatch
@@ -137,24 +128,6 @@ def engines(learnt: Transformer, subword: SubwordPair, tmp_path_factory: pytest.
 @pytest.fixture(scope="module")
 def rows(subword: SubwordPair) -> list[list[int]]:
     return sample_rows(subword, 30)
-
-
-def test_a_search_stops_when_its_check_raises(engines: Engines, rows: list[list[int]]) -> None:
-    with pytest.raises(TimeoutError):
-        engines.exported.find(SearchRequest(rows, SHORT, check=Mock(side_effect=TimeoutError)))
-
-
-def test_a_search_that_may_be_stopped_has_one_batch_at_a_time(engines: Engines) -> None:
-    config = SHORT.model_copy(update={"batch_size": 4})
-    rows = [[5, 6, 7]] * 32
-    assert len(list(engines.exported.batches(SearchRequest(rows, config)))) == 1
-    assert len(list(engines.exported.batches(SearchRequest(rows, config, check=lambda: None)))) == 8
-
-
-def test_a_search_that_may_be_stopped_finds_the_same(engines: Engines, rows: list[list[int]]) -> None:
-    checked = engines.exported.find(SearchRequest(rows, SHORT, check=lambda: None))
-    unchecked = engines.exported.find(SearchRequest(rows, SHORT))
-    assert tokens_of(best_of(checked)) == tokens_of(best_of(unchecked))
 
 
 @pytest.mark.parametrize(
@@ -287,19 +260,6 @@ def test_an_empty_row_has_an_empty_hypothesis(engines: Engines, rows: list[list[
 
 def best_tokens(engines: Engines, row: list[int]) -> tuple[int, ...]:
     return engines.exported.find(SearchRequest([row], BEAM))[0][0].tokens
-
-
-TOO_LONG = "a sequence of 129 tokens is longer than the 128 positions"
-
-
-def test_a_source_beyond_the_positions_is_refused(engines: Engines) -> None:
-    with pytest.raises(InputError, match=TOO_LONG):
-        engines.exported.find(SearchRequest([[9] * 128], FREE))
-
-
-def test_a_target_beyond_the_positions_is_refused(engines: Engines) -> None:
-    with pytest.raises(InputError, match=TOO_LONG):
-        engines.exported.score([[9]], [[9] * 128], BEAM.settings)
 
 
 def test_a_search_stops_where_the_positions_end(engines: Engines) -> None:

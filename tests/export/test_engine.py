@@ -2,6 +2,7 @@
 
 import logging
 import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -46,13 +47,14 @@ def test_a_cached_export_translates_like_torch(run: RunFolder) -> None:
     assert equal_lines >= 5, "a beam may end otherwise"
 
 
-def test_a_damaged_cached_export_is_made_again(run: RunFolder, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_cached_export_is_refused_until_it_is_deleted(run: RunFolder) -> None:
     Translator.load(run.path, engine="ctranslate2")
     (export,) = exports_of(run)
     (export / "model.bin").write_bytes(b"")
+    with pytest.raises(RunError, match=f"damaged export: .*model.bin does not match its checksum; delete {export}"):
+        Translator.load(run.path)
+    shutil.rmtree(export)
     Translator.load(run.path, engine="ctranslate2").translate("The door is open.")
-    (warning,) = [message for message in caplog.messages if "damaged export: " in message]
-    assert warning.endswith("exporting again")
 
 
 @pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
@@ -212,8 +214,8 @@ def test_auto_engine_prefers_ctranslate2_with_the_same_results(run: RunFolder) -
 def assert_falls_back(caplog: pytest.LogCaptureFixture, reason: str, *folders: Path, overrides: Any = ()) -> None:
     with caplog.at_level(logging.INFO, logger="translator"):
         assert Translator.load(folders, overrides=overrides).searcher.name == "torch"
-    reasons = [message for message in caplog.messages if "torch" in message]
-    assert reasons == [f"translating with the torch engine: {reason}"]
+    (message,) = [message for message in caplog.messages if "torch" in message]
+    assert message.startswith(f"translating with the torch engine: {reason}")
 
 
 def test_an_ensemble_falls_back_to_torch(run: RunFolder, caplog: pytest.LogCaptureFixture) -> None:
@@ -236,8 +238,8 @@ def test_an_export_that_cannot_be_written_falls_back_to_torch(
 def test_a_missing_ctranslate2_falls_back_to_torch(
     run: RunFolder, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert_falls_back(caplog, "ctranslate2, which is faster, is not installed", run.path)
+    monkeypatch.setitem(sys.modules, "ctranslate2", None)
+    assert_falls_back(caplog, "ctranslate2 cannot be imported", run.path)
 
 
 # --- search.precision: auto ---

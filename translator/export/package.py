@@ -57,7 +57,7 @@ def export_run(
     # 1. Check the request before the weights are read.
     run = RunFolder.open(run_folder)
     target = Path(folder).resolve()
-    if is_export(run.path) and read_index(run.path, verify=False).format == "ctranslate2":
+    if is_export(run.path) and read_index(run.path).format == "ctranslate2":
         raise RunError(
             f"{run.path} is an export for CTranslate2 and has no checkpoint to export; give the run folder itself"
         )

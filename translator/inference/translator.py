@@ -1,11 +1,10 @@
 """`Translator`: text to text with a trained model; one complete line out per line in, in order."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 from translator.config import SearchConfig
 from translator.core.hypothesis import Hypothesis, Rows
@@ -25,14 +24,6 @@ from translator.search.request import SearchRequest
 from translator.subword.glossary import NO_GLOSSARY, Glossary
 from translator.subword.placeholders import hide
 from translator.subword.source_text import one_line
-
-
-class _PairIds(NamedTuple):
-    """The ids of a source and of its translation, as the model sees them."""
-
-    source: list[int]  # without EOS
-    target: list[int]  # without SOS and EOS
-    copied: dict[str, str]  # placeholder to the part of both sides that it replaces
 
 
 class Translator(LoadedModel):
@@ -105,7 +96,6 @@ class Translator(LoadedModel):
         prefixes: Iterable[str] | None = None,
         attention: bool = False,
         first_line: int = 1,
-        check: Callable[[], None] | None = None,
         scored: bool = True,
         glossary: Glossary | None = None,
         origins: Sequence[str] | None = None,
@@ -121,7 +111,6 @@ class Translator(LoadedModel):
             prefixes: for each text, the beginning of its translations in whole words, or an empty text.
             attention: also return attention maps and word alignments.
             first_line: number of the first text, for warnings and errors.
-            check: called often during the search; its exception ends the call.
             scored: False if only texts are needed; scores may then be the engine's approximate search scores.
             glossary: terms and their translations, in place of those of `search.glossary`.
             origins: for each text, the source of the corpus that it is from, whose tag it gets with `search.tag: auto`.
@@ -145,7 +134,6 @@ class Translator(LoadedModel):
             count=count,
             prefixes=self._forced(beginnings, segmented, first_line),
             scored=scored,
-            check=check,
         )
         hypotheses = find_without_loops(self.searcher, self.subword, request)
 
@@ -215,16 +203,19 @@ class Translator(LoadedModel):
         targets = checked_texts(targets, "targets")
         if len(sources) != len(targets):
             raise InputError(f"there are {len(sources)} sources and {len(targets)} targets; give one target for each")
-        pairs = self._pair_ids(sources, targets)
-        texts = self.subword.target.decode_ids([pair.target for pair in pairs])
+        segments, target_ids = self._encoded_pairs(sources, targets)
+        texts = self.subword.target.decode_ids(target_ids)
 
         # 2. Score those that fit into the model.
-        fitting = [number for number, pair in enumerate(pairs) if self._fits(pair)]
-        if len(fitting) < len(pairs):
-            unfitting = len(pairs) - len(fitting)
-            LOGGER.warning("%d of %d pairs are too long for the model to score", unfitting, len(pairs))
-        rows = [pairs[number].source for number in fitting]
-        fitting_targets = [pairs[number].target for number in fitting]
+        fitting = []
+        for segment, ids in zip(segments, target_ids, strict=True):
+            if self._fits(segment, ids):
+                fitting.append(segment.line)
+        if len(fitting) < len(segments):
+            unfitting = len(segments) - len(fitting)
+            LOGGER.warning("%d of %d pairs are too long for the model to score", unfitting, len(segments))
+        rows = [segments[number].ids for number in fitting]
+        fitting_targets = [target_ids[number] for number in fitting]
         scored = dict(zip(fitting, self.searcher.score(rows, fitting_targets, self.search.settings), strict=True))
         # A search could not have found a target beyond its length limit.
         longest = SearchRequest(rows, self.search).longest_outputs(self.searcher.max_positions)
@@ -232,9 +223,9 @@ class Translator(LoadedModel):
 
         # 3. Show the targets as the model sees them.
         translations = []
-        for number, (pair, text) in enumerate(zip(pairs, texts, strict=True)):
-            shown = text.translate({ord(placeholder): part for placeholder, part in pair.copied.items()})
-            length = len(pair.target) + 1  # with EOS
+        for number, (segment, ids, text) in enumerate(zip(segments, target_ids, texts, strict=True)):
+            shown = text.translate({ord(placeholder): part for placeholder, part in segment.copied.items()})
+            length = len(ids) + 1  # with EOS
             translation = Translation(
                 text=one_line(shown),
                 score=scored[number].score if number in scored else -math.inf,
@@ -262,14 +253,13 @@ class Translator(LoadedModel):
             attention.
         """
         # A given translation is one segment, because its parts are not aligned with those of the source.
-        (pair,) = self._pair_ids(checked_texts([source], "source"), [target])
-        if not self._fits(pair):
+        (segment,), (target_ids,) = self._encoded_pairs(checked_texts([source], "source"), [target])
+        if not self._fits(segment, target_ids):
             raise InputError(
-                f"the texts have {len(pair.source)} and {len(pair.target)} tokens, but the model takes at most "
+                f"the texts have {len(segment.ids)} and {len(target_ids)} tokens, but the model takes at most "
                 f"{self.max_length - 1} and {self.searcher.max_positions - 1}; align sentence by sentence"
             )
-        segment = Segment(line=0, source=source, ids=pair.source, is_first=True, copied=pair.copied)
-        hypothesis = Hypothesis(tokens=tuple(pair.target), score=0.0, normalized_score=0.0, finished=True)
+        hypothesis = Hypothesis(tokens=tuple(target_ids), score=0.0, normalized_score=0.0, finished=True)
         ((_, alignment),) = attention_of(self.searcher, self.subword, segment, [hypothesis])
         return alignment
 
@@ -305,24 +295,23 @@ class Translator(LoadedModel):
     def _output_writer(self) -> OutputWriter:
         return OutputWriter(self.subword, self.normalizer, self.search)
 
-    def _pair_ids(self, sources: Sequence[str], targets: Sequence[str]) -> list[_PairIds]:
-        """Return the ids of both sides of each pair; what both sides contain is replaced by placeholders."""
+    def _encoded_pairs(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[list[Segment], list[list[int]]]:
+        """Return each source as one segment, and the ids of each target; placeholders stand for what both contain."""
         source_texts = self._segment_reader.source_texts(sources)
         source_ids = self.subword.source.encode([source_text.text for source_text in source_texts])
         hidden_targets = []
         for target, source_text in zip(targets, source_texts, strict=True):
             hidden_targets.append(hide(target, source_text.copied))
-        target_ids = self._target_ids(hidden_targets)
-        pairs = []
-        for row, label, source_text in zip(source_ids, target_ids, source_texts, strict=True):
-            pairs.append(_PairIds(source=row, target=label, copied=source_text.copied))
-        return pairs
+        segments = []
+        for line, (source, ids, source_text) in enumerate(zip(sources, source_ids, source_texts, strict=True)):
+            segments.append(Segment(line=line, source=source, ids=ids, is_first=True, copied=source_text.copied))
+        return segments, self._target_ids(hidden_targets)
 
     def _target_ids(self, texts: Sequence[str]) -> list[list[int]]:
         return self.subword.target.encode([one_line(self.normalizer.target(text)) for text in texts])
 
-    def _fits(self, pair: _PairIds) -> bool:
-        return len(pair.source) < self.max_length and len(pair.target) < self.searcher.max_positions
+    def _fits(self, segment: Segment, target_ids: Sequence[int]) -> bool:
+        return len(segment.ids) < self.max_length and len(target_ids) < self.searcher.max_positions
 
     def _forced(self, prefixes: Sequence[str], segmented: SegmentedTexts, first_line: int) -> list[list[int]]:
         """Return the forced prefix of each segment: the text's prefix for its first segment, else none.

@@ -2,8 +2,6 @@
 
 import itertools
 import math
-import re
-import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -16,17 +14,14 @@ import numpy.typing as npt
 from translator.config import SearchConfig
 from translator.core import EOS, PAD, SOS, SPECIAL_TOKENS
 from translator.core.hypothesis import Hypothesis, Rows, SearchSettings, length_penalty
-from translator.errors import ConfigError, InputError
-from translator.inference.engines.ctranslate2_library import is_gpu_error, library_errors, require
+from translator.errors import ConfigError
+from translator.inference.engines.ctranslate2_library import library_errors, require
 from translator.inference.engines.searcher import Searcher
 from translator.run.workers import available_cores
 from translator.search.request import SearchRequest
 from translator.subword import SubwordModel, SubwordPair
 
 SPELLING: Final = {token: spelling for spelling, token in SPECIAL_TOKENS}
-_NO_MEMORY: Final = re.compile("alloc|out of memory|resource temporarily unavailable", re.IGNORECASE)
-_POLL_SECONDS: Final = 0.002  # between two calls of `check` while the workers search
-_LARGEST_EXCESS: Final = 0.01  # of a token's log-probability over the exact one: PAD, UNK and SOS share at most 1%
 _TOKENS_AT_ONCE: Final = 2_048  # target tokens per scored batch; each has logits over the whole vocabulary
 
 
@@ -38,14 +33,14 @@ def spellings(model: SubwordModel) -> list[str]:
 class Ctranslate2Searcher(Searcher):
     """Searches with a model written by `write_ctranslate2`; thread-safe.
 
-    CTranslate2 renormalizes without the forbidden tokens and omits forced ones from the score. So hypotheses are
-    rescored by teacher forcing if scores are wanted, or if exact scores could change the order. On a CPU, each of the
-    `workers` has one thread; 0 means one worker per core. Raises ConfigError: this machine does not support
+    Hypotheses are rescored by teacher forcing if scores are wanted, or if a search forbids or forces tokens. On a CPU,
+    each of the `workers` has one thread; 0 means one worker per core. Raises ConfigError: this machine does not support
     `compute_type`.
     """
 
     name = "ctranslate2"
     batches_at_once = 16
+    load_attention_engine: Callable[[], Searcher]  # called once, if the engine gives attention and it is requested
 
     @library_errors()
     def __init__(
@@ -68,34 +63,19 @@ class Ctranslate2Searcher(Searcher):
             )
         on_gpu = kind == "cuda"
         self._workers = 1 if on_gpu else workers or available_cores()
-        try:
-            self._model: Any = library.Translator(
-                str(folder),
-                device=kind,
-                device_index=int(index or 0),
-                compute_type=compute_type,
-                inter_threads=self._workers,
-                intra_threads=0 if on_gpu else 1,
-            )
-        except (RuntimeError, MemoryError) as error:
-            # CTranslate2 reports missing memory as a RuntimeError, like everything else; only its text tells them
-            # apart.
-            if isinstance(error, RuntimeError) and (is_gpu_error(error) or _NO_MEMORY.search(str(error)) is None):
-                raise
-            raise ConfigError(
-                f"the model in {folder} does not fit into the free memory ({error}); close other programs, raise the "
-                "limit of this process (ulimit -v), or lower search.processes"
-            ) from error
+        self._model: Any = library.Translator(
+            str(folder),
+            device=kind,
+            device_index=int(index or 0),
+            compute_type=compute_type,
+            inter_threads=self._workers,
+            intra_threads=0 if on_gpu else 1,
+        )
         self.arithmetic = device if compute_type == "float32" else f"{device} in {compute_type}"
         self.max_positions = max_positions
         self._source_pieces = spellings(subword.source)
         self._target_pieces = spellings(subword.target)
         self._ids = {piece: token for token, piece in enumerate(self._target_pieces)}
-
-    def take_attention_from(self, load: Callable[[], Searcher]) -> None:
-        """Set `load`, which returns the engine for attention; called once, when attention is first requested."""
-        self._load_attention_engine = load
-        self.gives_attention = True
 
     def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
         """Return the weights that the engine for attention computes (see `Searcher.cross_attention`)."""
@@ -105,21 +85,17 @@ class Ctranslate2Searcher(Searcher):
 
     @cached_property
     def _attention_engine(self) -> Searcher:
-        return self._load_attention_engine()
+        return self.load_attention_engine()
 
     @library_errors()
     def find(self, request: SearchRequest) -> list[list[Hypothesis]]:
-        """Return hypotheses for each row (see `Searcher.find`); the empty hypothesis for an empty row.
-
-        The rows of a batch that are being searched outlive an exception of the request's `check`.
-        """
+        """Return hypotheses for each row (see `Searcher.find`); the empty hypothesis for an empty row."""
         if request.config.method == "sampling":
             advice = "use --engine torch, or beam or greedy search"
             problem = "its draws depend on the batch, not on search.seed alone"
             raise ConfigError(
                 f"search.method is `sampling`, which the ctranslate2 engine cannot reproduce: {problem}; {advice}"
             )
-        self._check_lengths(request.rows)
         results: dict[int, list[Hypothesis]] = {}
         for batch in self.batches(request):
             results |= zip(batch, self._search_batch(request.select(batch)), strict=True)
@@ -127,19 +103,14 @@ class Ctranslate2Searcher(Searcher):
 
     def _search_batch(self, request: SearchRequest) -> list[list[Hypothesis]]:
         """Return the best hypotheses of each row of a batch."""
-        config = request.config
-        hypotheses = self._within_limits(request)
-
-        # CTranslate2's own scores are at least the exact ones. So they tell which hypotheses may be among the best, and
-        # only these are scored again; a single one is the best, with any score.
-        largest_excess = math.inf if request.forbids_tokens else _LARGEST_EXCESS
-        results = [_candidates(row_hypotheses, request.count, largest_excess, config) for row_hypotheses in hypotheses]
-        uncertain = [number for number, candidates in enumerate(results) if request.scored or len(candidates) > 1]
-        uncertain_rows = [request.rows[number] for number in uncertain]
-        rescored = self._rescored(uncertain_rows, [results[number] for number in uncertain], config.settings)
-        for number, exact in zip(uncertain, rescored, strict=True):
-            results[number] = exact[: request.count]
-        return results
+        results = [sorted(row_hypotheses, key=_rank) for row_hypotheses in self._within_limits(request)]
+        # CTranslate2 renormalizes without forbidden tokens, and omits forced ones from the score. So where there are
+        # any, the exact scores of all hypotheses decide which ones are the best.
+        if not request.forbids_tokens:
+            results = [row_hypotheses[: request.count] for row_hypotheses in results]
+        if request.forbids_tokens or request.scored:
+            results = self._rescored(request.rows, results, request.config.settings)
+        return [row_hypotheses[: request.count] for row_hypotheses in results]
 
     def _within_limits(self, request: SearchRequest) -> list[list[Hypothesis]]:
         """Return the hypotheses of each row, none longer than the limit for its source.
@@ -159,10 +130,15 @@ class Ctranslate2Searcher(Searcher):
         for (shortest, longest), numbers in calls.items():
             futures |= zip(numbers, self._start(request.select(numbers), shortest, longest, fair_share), strict=True)
 
-        # 2. Collect the results. A search cannot be called back once it has begun, but this call can end.
-        if request.check is not None:
-            _wait(list(futures.values()), request.check)
-        return [self._hypotheses(futures[number].result(), request.config) for number in range(len(request.rows))]
+        # 2. Collect the results.
+        hypotheses = []
+        for number in range(len(request.rows)):
+            result = futures[number].result()
+            row_hypotheses = []
+            for pieces, score in zip(result.hypotheses, result.scores, strict=True):
+                row_hypotheses.append(self._hypothesis(pieces, score, request.config))
+            hypotheses.append(row_hypotheses)
+        return hypotheses
 
     def _rescored(
         self, rows: Rows, hypotheses: Sequence[Sequence[Hypothesis]], settings: SearchSettings
@@ -184,20 +160,11 @@ class Ctranslate2Searcher(Searcher):
     @library_errors()
     def score(self, rows: Rows, targets: Rows, settings: SearchSettings) -> list[Hypothesis]:
         """Return the score of each target (see `Searcher.score`)."""
-        self._check_lengths([*rows, *targets])
         unscored = []
         for target in targets:
             hypothesis = Hypothesis(tokens=tuple(target), score=0.0, normalized_score=0.0, finished=True)
             unscored.append(hypothesis)
         return self._scored(rows, unscored, settings)
-
-    def _check_lengths(self, rows: Rows) -> None:
-        longest = max((len(row) + 1 for row in rows), default=0)
-        if longest > self.max_positions:
-            raise InputError(
-                f"a sequence of {longest} tokens is longer than the {self.max_positions} positions of this model; "
-                "split the sentence, or train with a larger model.max_positions"
-            )
 
     def _start(self, request: SearchRequest, shortest: int, longest: int, fair_share: int) -> Sequence[Any]:
         """Start to search all rows, for outputs of `shortest` to `longest` tokens; return the future of each result.
@@ -234,14 +201,8 @@ class Ctranslate2Searcher(Searcher):
         )
         return futures
 
-    def _hypotheses(self, result: Any, config: SearchConfig) -> list[Hypothesis]:
-        """Return the hypotheses of a row, with the scores of CTranslate2."""
-        hypotheses = []
-        for pieces, score in zip(result.hypotheses, result.scores, strict=True):
-            hypotheses.append(self._hypothesis(pieces, score, config))
-        return hypotheses
-
     def _hypothesis(self, pieces: Sequence[str], score: float, config: SearchConfig) -> Hypothesis:
+        """Return the hypothesis of some pieces, with the score of CTranslate2."""
         finished = not pieces or pieces[-1] == SPELLING[EOS]  # an empty row gets no pieces
         tokens = tuple(self._ids[piece] for piece in (pieces[:-1] if finished else pieces))
         tokens = tokens[: self.max_positions - 1]  # leaves a position for EOS, which scoring adds
@@ -273,33 +234,8 @@ class Ctranslate2Searcher(Searcher):
         return scored
 
 
-def _wait(results: Sequence[Any], check: Callable[[], None]) -> None:
-    """Call `check`, which may raise, until all `results` of a search have arrived."""
-    for result in results:
-        while not result.done():
-            check()
-            time.sleep(_POLL_SECONDS)
-    check()
-
-
 def _spelt(pieces: Sequence[str], rows: Rows) -> list[list[str]]:
     return [[pieces[token] for token in row] for row in rows]
-
-
-def _candidates(
-    hypotheses: Sequence[Hypothesis], count: int, largest_excess: float, config: SearchConfig
-) -> list[Hypothesis]:
-    """Return those of `hypotheses` that may be among the best `count` by exact scores, ranked by their own scores.
-
-    The score of a hypothesis exceeds the exact one by at most `largest_excess` for each of its tokens.
-    """
-    ranked = sorted(hypotheses, key=_rank)
-    if len(ranked) <= count:
-        return ranked
-    last = ranked[count - 1]
-    length = len(last.tokens) + last.finished
-    lowest = last.normalized_score - length * largest_excess / length_penalty(length, config.settings)
-    return ranked[:count] + [hypothesis for hypothesis in ranked[count:] if hypothesis.normalized_score >= lowest]
 
 
 def _rank(hypothesis: Hypothesis) -> tuple[bool, float]:

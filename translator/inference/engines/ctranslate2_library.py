@@ -91,17 +91,12 @@ def _loads_cublas() -> bool:
     return False
 
 
-def is_gpu_error(error: RuntimeError) -> bool:
-    """Return whether CTranslate2 reports with `error` that CUDA or cuBLAS failed."""
-    return _GPU_ERROR.search(str(error)) is not None
-
-
 @contextlib.contextmanager
 def library_errors() -> Iterator[None]:
     """Turn CTranslate2's errors about a GPU into a ConfigError; also usable as a decorator."""
     try:
         yield
     except RuntimeError as error:
-        if not is_gpu_error(error):
+        if _GPU_ERROR.search(str(error)) is None:
             raise
         raise ConfigError(f"ctranslate2 cannot compute on this GPU ({error}); {_REMEDY}") from error

@@ -1,6 +1,5 @@
 """Selects and loads the engine, CTranslate2 or torch, for a run or an exported folder."""
 
-import importlib.util
 import os
 import sys
 from collections.abc import Sequence
@@ -66,7 +65,7 @@ def load_model(
     for run in runs:
         if not is_export(run.path):
             continue
-        index = read_index(run.path, verify=False)
+        index = read_index(run.path)
         if index.format == "ctranslate2":
             if engine == "torch" or len(runs) > 1:
                 advice = "use --engine ctranslate2 with this folder alone, or give the run folder itself"
@@ -104,7 +103,10 @@ def load_model(
         if not reason:
             try:
                 model = _with_ctranslate2(runs, configs[0], checkpoints, device)
-            except (InputError, StorageError) as error:  # the model is unsupported, or the run is read-only
+            except (
+                InputError,
+                StorageError,
+            ) as error:  # CTranslate2 is missing or lacks something, or the run is read-only
                 reason = str(error)
         if reason:
             LOGGER.info("translating with the torch engine: %s", reason)
@@ -121,8 +123,6 @@ def _reason_for_torch(configs: Sequence[Config]) -> str:
         return "several runs make an ensemble"
     if configs[0].search.method == "sampling":
         return "sampling with CTranslate2 is not reproducible"
-    if importlib.util.find_spec("ctranslate2") is None:
-        return "ctranslate2, which is faster, is not installed"
     return ""
 
 
@@ -136,11 +136,11 @@ def _with_torch(
     if search.precision == "auto":  # torch computes in int8 nowhere
         search = search.model_copy(update={"precision": "float32"})
     searcher = load_searcher(checkpoints, search, device)
-    # The models of an ensemble average their probabilities, so an id must mean the same piece in all of them.
     subwords = []
     for run, checkpoint in zip(runs, checkpoints, strict=True):
         subwords.append(load_subword(run, checkpoint.state))
-    check_ensemble(runs, configs, subwords)
+    # The models of an ensemble average their probabilities, so an id must mean the same piece in all of them.
+    check_ensemble(runs, configs, checkpoints)
     checkpoint_names = dict.fromkeys(checkpoint.state.name for checkpoint in checkpoints)
     return LoadedModel(
         searcher=searcher,
@@ -167,10 +167,8 @@ def _with_ctranslate2(
     (run,) = runs
 
     # 1. Find the exported model.
-    if checkpoints:
-        folder, index = exported_beside(run, checkpoints[0])
-    else:
-        folder, index = run.path, read_index(run.path)
+    folder = exported_beside(run, checkpoints[0]) if checkpoints else run.path
+    index = read_index(folder)
 
     # 2. Load it.
     subword = load_subword(run, index.state)
@@ -189,7 +187,8 @@ def _with_ctranslate2(
 
     # 3. CTranslate2 gives no attention for our maps; torch gives it, if it is requested.
     if checkpoints:
-        searcher.take_attention_from(partial(_for_attention, checkpoints[0], search))
+        searcher.load_attention_engine = partial(_for_attention, checkpoints[0], search)
+        searcher.gives_attention = True
     return LoadedModel(
         searcher=searcher,
         subword=subword,

@@ -3,9 +3,7 @@
 A run keeps the CTranslate2 exports of its checkpoints in its folder `export`.
 """
 
-import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -29,26 +27,19 @@ _VERSION: Final = 1
 @with_config(STRICT)
 @dataclass(frozen=True)
 class ExportIndex:
-    """The format and origin of an exported folder."""
+    """The content of export.json: the format and origin of an exported folder."""
 
     format: str  # a name in `export.package.FORMATS`
     quantization: str  # type of the weights
     run: str  # its name
     identity: str  # hash of the weights of the run's checkpoint
     state: CheckpointState
+    version: Annotated[int, Field(ge=_VERSION, le=_VERSION)] = _VERSION
+    translator: str = __version__  # that wrote it
+    sha256: dict[str, str] = field(default_factory=dict)  # by path inside the folder; written by `write_index`
 
 
-@with_config(STRICT)
-@dataclass(frozen=True)
-class _IndexFile(ExportIndex):
-    """The content of export.json."""
-
-    version: Annotated[int, Field(ge=_VERSION, le=_VERSION)]
-    translator: str  # the version that wrote it
-    sha256: dict[str, str]  # by path inside the folder
-
-
-_INDEX_FILE: Final = TypeAdapter(_IndexFile)
+_INDEX: Final = TypeAdapter(ExportIndex)
 
 
 def is_export(folder: Path) -> bool:
@@ -62,55 +53,37 @@ def write_index(folder: Path, index: ExportIndex) -> None:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.name not in (CARD_FILE, INDEX_FILE):
             checksums[path.relative_to(folder).as_posix()] = sha256_of_file(path)
-    content = {
-        "version": _VERSION,
-        "translator": __version__,
-        "format": index.format,
-        "quantization": index.quantization,
-        "run": index.run,
-        "identity": index.identity,
-        "state": index.state.to_json(),
-        "sha256": checksums,
-    }
+    content = vars(index) | {"state": index.state.to_json(), "sha256": checksums}
     write_json(folder / INDEX_FILE, sign(content))
 
 
-def read_index(folder: Path, *, verify: bool = True) -> ExportIndex:
+def read_index(folder: Path) -> ExportIndex:
     """Return the content of export.json.
 
-    Args:
-        verify: whether to compare the checksums of all files.
-
     Raises:
-        RunError: export.json is damaged or, with `verify`, a file is missing or does not match its checksum.
+        RunError: export.json is damaged, or a file is missing or does not match its checksum.
         StorageError: a file cannot be read.
     """
     file = folder / INDEX_FILE
-    advice = "copy the folder again, or export the run again"
+    advice = f"delete {folder}, and copy it again, or export the run again"
     with storage_errors(file, "read"):
         text = file.read_bytes()
     try:
-        index = read_signed_record(_INDEX_FILE, text)
+        index = read_signed_record(_INDEX, text)
     except RecordError as error:
         raise RunError(f"damaged export: {error.about(file, advice)}") from error
-    if verify:
-        _verify(folder, index.sha256, advice)
-    return index
-
-
-def _verify(folder: Path, checksums: Mapping[str, str], advice: str) -> None:
-    """Raise RunError if a file of `folder` is missing, or does not match its checksum."""
-    for name, checksum in checksums.items():
+    for name, checksum in index.sha256.items():
         path = folder / name
         if not path.is_file():
             raise RunError(f"damaged export: {path} is missing; {advice}")
         with storage_errors(path, "read"):
             if sha256_of_file(path) != checksum:
                 raise RunError(f"damaged export: {path} does not match its checksum; {advice}")
+    return index
 
 
-def exported_beside(run: RunFolder, checkpoint: PinnedCheckpoint) -> tuple[Path, ExportIndex]:
-    """Return the run's CTranslate2 export of a checkpoint; create it if it is missing or damaged.
+def exported_beside(run: RunFolder, checkpoint: PinnedCheckpoint) -> Path:
+    """Return the folder of the run's CTranslate2 export of a checkpoint; create it if it is missing.
 
     Raises:
         InputError: CTranslate2 is not installed, or does not support the model.
@@ -118,20 +91,14 @@ def exported_beside(run: RunFolder, checkpoint: PinnedCheckpoint) -> tuple[Path,
     """
     require("ctranslate2")
     folder = run.path / "export" / f"ctranslate2-{checkpoint.state.name}-{checkpoint.identity[:12]}"
-    if is_export(folder):
+    if not is_export(folder):
+        # Its name says whose weights it has, so another process that makes the folder meanwhile makes the same one.
         try:
-            return folder, read_index(folder)
-        except RunError as error:
-            LOGGER.warning("%s: exporting again", error)
-            shutil.rmtree(folder, ignore_errors=True)
-
-    # Its name says whose weights it has, so another process that made the folder meanwhile made the same one.
-    try:
-        _export(run, checkpoint, folder)
-    except StorageError:
-        if not is_export(folder):
-            raise
-    return folder, read_index(folder, verify=False)
+            _export(run, checkpoint, folder)
+        except StorageError:
+            if not is_export(folder):
+                raise
+    return folder
 
 
 def _export(run: RunFolder, checkpoint: PinnedCheckpoint, folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from translator.checkpoint.state import CheckpointState, check_normalizer
+from translator.checkpoint.state import CheckpointState, PinnedCheckpoint, check_normalizer
 from translator.config import Config
 from translator.corpus.normalizer.normalizer_file import rules_of_run
 from translator.errors import CheckpointError, RunError
@@ -29,23 +29,17 @@ def load_subword(run: RunFolder, state: CheckpointState) -> SubwordPair:
     return subword
 
 
-def check_ensemble(runs: Sequence[RunFolder], configs: Sequence[Config], subwords: Sequence[SubwordPair]) -> None:
-    """Raise RunError if subword models or normalization of a run differ from the first run's."""
-    first = _meaning_of_tokens(runs[0], configs[0], subwords[0])
-    for run, config, subword in zip(runs, configs, subwords, strict=True):
-        for subject, value in _meaning_of_tokens(run, config, subword).items():
-            if value != first[subject]:
-                raise RunError(
-                    f"{runs[0].path} and {run.path} cannot be combined: they differ in {subject}, so the same "
-                    "token has different meanings; use runs trained on the same prepared corpus"
-                )
-
-
-def _meaning_of_tokens(run: RunFolder, config: Config, subword: SubwordPair) -> dict[str, object]:
-    """Return all that decides which text a token stands for."""
-    return {
-        "corpus.direction": config.corpus.direction,
-        "subword models": subword.sha256,
-        "corpus.normalization": config.corpus.normalization,
-        "normalization rules": rules_of_run(run).sha256,
-    }
+def check_ensemble(
+    runs: Sequence[RunFolder], configs: Sequence[Config], checkpoints: Sequence[PinnedCheckpoint]
+) -> None:
+    """Raise RunError if a token of a run may stand for another text than in the first one."""
+    meanings = []
+    for config, checkpoint in zip(configs, checkpoints, strict=True):
+        state = checkpoint.state
+        meanings.append((config.corpus.direction, state.subword, state.normalizer, config.corpus.normalization))
+    for run, meaning in zip(runs, meanings, strict=True):
+        if meaning != meanings[0]:
+            raise RunError(
+                f"{runs[0].path} and {run.path} cannot be combined: they differ in direction, subword models or "
+                "normalization; use runs trained on the same prepared corpus"
+            )

@@ -22,8 +22,6 @@ class Searcher(ABC):
     arithmetic: str  # device and precision of matrix products; another value may change translations
     max_positions: int  # maximum length of either side, EOS or SOS included
     gives_attention = False
-    useful_processes = 1  # so many processes translate a long text faster than one does
-    bytes_worth_processes = 0  # below this size in bytes of a text, starting processes costs more time than it saves
     batches_at_once = 1  # the engine works on so many batches at the same time
     batch_rows = CPU_BATCH_ROWS  # largest number of rows of a batch, if `search.batch_size` does not say
     batch_positions = CPU_BATCH_POSITIONS  # largest number of source positions, each counted once per hypothesis
@@ -33,9 +31,9 @@ class Searcher(ABC):
     def find(self, request: SearchRequest) -> list[list[Hypothesis]]:
         """Return up to `request.count` hypotheses for each of its rows, best first.
 
-        Raises:
-            ConfigError: this engine does not support the settings.
-            InputError: a row or a prefix exceeds the model's positions.
+        No row and no prefix exceeds the positions of the model.
+
+        Raises ConfigError: this engine does not support the settings.
         """
 
     @abstractmethod
@@ -43,11 +41,9 @@ class Searcher(ABC):
         """Return each target, scored as the translation of its row by teacher forcing, EOS included.
 
         Args:
-            rows: source ids without EOS.
+            rows: source ids without EOS; no side exceeds the model's positions.
             targets: target ids without SOS and EOS, one for each row.
             settings: give the length penalty.
-
-        Raises InputError: a side exceeds the model's positions.
         """
 
     def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
@@ -64,13 +60,11 @@ class Searcher(ABC):
     def batches(self, request: SearchRequest) -> Iterator[list[int]]:
         """Yield the numbers of the rows that are searched together: similar lengths, longest first.
 
-        Long sentences take more memory for each hypothesis, so a batch has fewer of them. A search that may be stopped
-        works on one batch at a time.
+        Long sentences take more memory for each hypothesis, so a batch has fewer of them.
         """
         width = max(request.count, request.config.settings.beam_size)
-        at_once = self.batches_at_once if request.check is None else 1
-        most_rows = (request.config.batch_size or self.batch_rows) * at_once
-        most_positions = self.batch_positions * at_once
+        most_rows = (request.config.batch_size or self.batch_rows) * self.batches_at_once
+        most_positions = self.batch_positions * self.batches_at_once
 
         def size(longest: int) -> int:
             fitting_rows = most_positions // (width * max(longest + 1, self.fewest_positions))
