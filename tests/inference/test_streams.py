@@ -1,13 +1,15 @@
-"""Lines of pipes and files: read as they are, translated as they arrive, in order."""
+"""Lines of pipes and files: read as they are, translated as they arrive, in order, by one process or several."""
 
 import fcntl
 import io
 import itertools
+import logging
 import os
 import signal
 import subprocess
 import sys
 import termios
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +19,9 @@ from hypothesis import strategies as st
 
 from tests.support.loud_translator import ENVIRONMENT, STOPPABLE, loud
 from tests.support.pipes import pipe_with
-from translator.errors import InputError
-from translator.inference.files import line_reader
-from translator.inference.files.block_translation import LINES_AT_ONCE, translate_stream
+from translator.errors import InputError, RunError, StorageError
+from translator.inference.files import block_translation, line_reader
+from translator.inference.files.block_translation import LINES_AT_ONCE, choose_processes, start_worker, translate_stream
 from translator.inference.files.document import Document
 from translator.inference.files.line_reader import Block, read_lines
 from translator.inference.files.output_formats import OutputForm
@@ -31,7 +33,7 @@ TEXT = OutputForm()
 def through(source: int | Path, translator: Any, form: OutputForm = TEXT, paragraphs: bool = False) -> str:
     """Return what a document gives on standard output."""
     output = io.StringIO()
-    translate_stream(translator, Document(source, form, paragraphs=paragraphs), output)
+    translate_stream(loud, translator, Document(source, form, paragraphs=paragraphs), output)
     return output.getvalue()
 
 
@@ -98,7 +100,7 @@ def test_a_translation_is_written_without_waiting_for_the_next_line() -> None:
             os.close(writing)
 
     os.write(writing, b"first\nunfin")
-    translate_stream(loud(meanwhile), Document(reading, TEXT), output)
+    translate_stream(loud, loud(meanwhile), Document(reading, TEXT), output)
     os.close(reading)
     assert seen == ["", "FIRST\n", "FIRST\nUNFINMORE\n"]
 
@@ -106,7 +108,9 @@ def test_a_translation_is_written_without_waiting_for_the_next_line() -> None:
 def test_a_full_output_pipe_does_not_delay_a_stop_signal(tmp_path: Path) -> None:
     text = tmp_path / "text"
     text.write_bytes(b"abcdefg\n" * 100_000)
-    code = STOPPABLE.format(call="translate_stream(loud(), Document(Path(sys.argv[1]), OutputForm()), sys.stdout)")
+    code = STOPPABLE.format(
+        call="translate_stream(loud, loud(), Document(Path(sys.argv[1]), OutputForm()), sys.stdout)"
+    )
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0}
     process: Any = subprocess.Popen([sys.executable, "-c", code, str(text)], env=ENVIRONMENT, **pipes)
 
@@ -121,3 +125,60 @@ def test_a_full_output_pipe_does_not_delay_a_stop_signal(tmp_path: Path) -> None
     process.stdout.close()
     assert process.stderr.read() == b""
     assert process.wait() == 143
+
+
+# --- several processes ---
+
+
+@pytest.fixture
+def long_text(tmp_path: Path) -> Path:
+    """Enough lines for two processes, of which one is long."""
+    lines = [f"line {number}\n" for number in range(2 * LINES_AT_ONCE)]
+    lines[700] = "a long line 700\n"
+    file = tmp_path / "text"
+    file.write_text("".join(lines), encoding="utf-8")
+    return file
+
+
+def test_two_processes_write_the_same_output_as_one(long_text: Path, caplog: pytest.LogCaptureFixture) -> None:
+    outputs = []
+    for processes in (1, 2):
+        caplog.clear()
+        outputs.append(through(long_text, loud(processes=processes), OutputForm("tsv")))
+        assert caplog.messages == ["line 701 is long"], "told once, with its number"
+    assert outputs[0] == outputs[1]
+    assert outputs[0].count("\n") == 2 * LINES_AT_ONCE
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_killed_worker_process_is_reported_as_a_storage_error(long_text: Path) -> None:
+    with pytest.raises(StorageError, match=r"a worker process was killed; .* `search\.processes: 1` to translate"):
+        translate_stream(partial(loud, die), loud(processes=2), Document(long_text, TEXT), io.StringIO())
+
+
+def test_a_worker_process_with_other_weights_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(block_translation, "LOGGER", logging.getLogger("worker"))
+    with pytest.raises(RunError, match=r"found other weights .*run the same command again, with --checkpoint STEP"):
+        start_worker(loud, Document(0, TEXT), "weights of another step")
+
+
+def test_process_count_depends_on_the_engine_the_size_and_the_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(block_translation, "available_cores", lambda: 4)
+    text = tmp_path / "text"
+    text.write_bytes(b"a" * 1000)
+    translator = loud(processes=0)
+    translator.searcher.useful_processes = 3
+    translator.searcher.bytes_worth_processes = 1000
+    assert choose_processes(translator, text) == 3
+    assert choose_processes(translator, 0) == 1, "a pipe"
+    assert choose_processes(loud(processes=64), text) == 4, "a recipe of a larger machine"
+    translator.searcher.bytes_worth_processes = 1001
+    assert choose_processes(translator, text) == 1
+    translator.searcher.name = "ctranslate2"
+    translator.search = loud(processes=2).search
+    assert choose_processes(translator, text) == 1

@@ -1,5 +1,6 @@
 """A translator that needs neither a model nor torch: it writes capital letters."""
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ from translator.subword.glossary import NO_GLOSSARY
 
 STOPPABLE = """
 import sys, time
+from functools import partial
 from pathlib import Path
 from tests.support.loud_translator import loud
 from translator.errors import Interrupted
@@ -56,8 +58,14 @@ class Loud:
     def __init__(self, meanwhile: Callable[[], None] = lambda: None, **search: Any) -> None:
         self.groups: list[list[str]] = []
         self.first_lines: list[int] = []
-        self.search = SearchConfig(method="greedy", **search)
-        settings = {"name": "torch", "arithmetic": "cpu", "batch_rows": 64}
+        self.search = SearchConfig(method="greedy", **{"processes": 1, **search})
+        settings = {
+            "name": "torch",
+            "arithmetic": "cpu",
+            "useful_processes": 2,
+            "bytes_worth_processes": 1,
+            "batch_rows": 64,
+        }
         self.searcher = type("Engine", (), settings)()
         self._meanwhile = meanwhile
 
@@ -65,6 +73,9 @@ class Loud:
         self.groups.append(list(texts))
         self.first_lines.append(first_line)
         self._meanwhile()
+        for number, text in enumerate(texts, first_line):
+            if "long" in text:
+                logging.getLogger("translator").warning("line %d is long", number)
         n_best = []
         for text in texts:
             copies = count if text else 1

@@ -57,7 +57,7 @@ def translate(options: argparse.Namespace, stop: StopRequest) -> None:
             write_lines(sys.stdout, content.removesuffix("\n").split("\n"))
         return
 
-    # From file to file.
+    # From file to file: the worker processes load the model.
     if options.output is not None:
         translate_file(load, document(Path(options.input)), Path(options.output))
         return
@@ -70,11 +70,11 @@ def translate(options: argparse.Namespace, stop: StopRequest) -> None:
     if options.text:
         translate_texts(form, translator, options.text, sys.stdout, display)
     elif options.input is not None:
-        translate_stream(translator, document(Path(options.input)), sys.stdout)
+        translate_stream(load, translator, document(Path(options.input)), sys.stdout)
     elif sys.stdin.isatty():
         translate_interactively(form, translator, display, paragraphs=options.paragraphs)
     else:
-        translate_stream(translator, document(sys.stdin.fileno()), sys.stdout)
+        translate_stream(load, translator, document(sys.stdin.fileno()), sys.stdout)
 
 
 def _check_input(options: argparse.Namespace) -> None:

@@ -52,7 +52,7 @@ class SearchConfig(Section, effect=Effect.FREE):
     precision: Literal["auto", "float32", "bf16", "int8"] = "auto"
     """`auto`: int8 where CTranslate2 translates faster with it on a CPU, else float32; `bf16` needs a GPU."""
     processes: Annotated[int, Field(ge=0, le=256)] = 0
-    """Threads of CTranslate2; 0: `run.threads`, or one per core."""
+    """Translating processes (CTranslate2: threads); 0: as many as are faster for the text (docs/search.md)."""
 
     @rule("`min_length_ratio` must not exceed `max_length_ratio`")
     def _lengths_are_ordered(self) -> bool:

@@ -71,7 +71,7 @@ def result_of(future: Future[Result]) -> Result:
     except BrokenExecutor as error:
         raise StorageError(
             "a worker process was killed; if nobody stopped it, memory may have run out: set `corpus.workers: 1`, or "
-            f"close other programs ({GUARDED})"
+            f"`search.processes: 1` to translate, or close other programs ({GUARDED})"
         ) from error
 
 

@@ -1,20 +1,30 @@
-"""Blocks of texts translated in order."""
+"""Blocks of texts translated in order, in this process or in several worker processes."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, TextIO
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from translator.errors import RunError
 from translator.inference.files.document import Document
 from translator.inference.files.line_reader import Block
 from translator.inference.files.output_formats import OutputForm
 from translator.inference.text.checks import warn_of_lost_digits
 from translator.run.logging import LOGGER
 from translator.run.text import write_lines
+from translator.run.workers import available_cores, map_in_order
 
 if TYPE_CHECKING:  # a run-time import would slow the command line's help
     from translator.inference.translation import Translation
     from translator.inference.translator import Translator
 
+    Load = Callable[[], Translator]
+
 LINES_AT_ONCE: Final = 1024  # fewer give the engine too little to sort by length
+
+Translated = tuple[Block, list[str]]  # a block, and its lines of output
 
 
 def translate_block(translator: "Translator", form: OutputForm, block: Block) -> "list[list[Translation]]":
@@ -32,38 +42,104 @@ def translate_block(translator: "Translator", form: OutputForm, block: Block) ->
     return text_translations
 
 
-def translated_lines(translator: "Translator", form: OutputForm, block: Block) -> list[str]:
-    """Return the lines of output for `block`."""
-    return form.lines(block.first_line, block.texts, translate_block(translator, form, block))
-
-
-def translate_stream(translator: "Translator", document: Document, output: TextIO) -> None:
+def translate_stream(load: "Load", translator: "Translator", document: Document, output: TextIO) -> None:
     """Write the translation of a document to a standard stream, in order, and each block as soon as it is translated.
 
     Lines already waiting in a pipe are translated together; a line that arrives alone is translated immediately. The
     translations of all lines before an error are written.
 
+    Args:
+        load: loads the model in a worker process.
+        translator: what it loads.
+        document: a file on disk may be divided among processes.
+        output: a standard stream.
+
     Raises:
         InputError, CorpusError: a line, or the whole text, cannot be read (see `read_lines`).
-        StorageError: the input cannot be read, or the output cannot be written.
+        StorageError: the input cannot be read, the output cannot be written, or a process was killed.
         BrokenPipeError: the reader of `output` has closed it.
     """
-    for _, lines in translated_blocks(translator, document):
+    for _, lines in translated_blocks(load, translator, document):
         write_lines(output, lines)
 
 
 def translated_blocks(
-    translator: "Translator", document: Document, finished_lines: int = 0
-) -> Iterator[tuple[Block, list[str]]]:
+    load: "Load", translator: "Translator", document: Document, finished_lines: int = 0
+) -> Iterator[Translated]:
     """Yield the blocks of a document after the first `finished_lines` texts, in order, with their lines of output.
 
-    Raises InputError, CorpusError: the document cannot be read.
+    Raises:
+        InputError, CorpusError: the document cannot be read.
+        RunError: a worker process loaded other weights than those of `translator`.
+        StorageError: a worker process was killed.
     """
-    for block in document.blocks(max(LINES_AT_ONCE, translator.searcher.batch_rows)):
+    blocks = _unfinished(document.blocks(max(LINES_AT_ONCE, translator.searcher.batch_rows)), finished_lines)
+    processes = choose_processes(translator, document.source)
+    if processes == 1:
+        for block in blocks:
+            yield block, document.lines(block, translate_block(translator, document.form, block))
+        return
+    start = partial(start_worker, load, document, translator.identity)
+    for translated, warnings in map_in_order(start, blocks, processes):
+        for warning in warnings:
+            LOGGER.warning("%s", warning)
+        yield translated
+
+
+def _unfinished(blocks: Iterator[Block], finished_lines: int) -> Iterator[Block]:
+    """Yield the blocks after the first `finished_lines` texts, with a warning of lines that were not UTF-8."""
+    for block in blocks:
         if block.first_line <= finished_lines:
             continue
         numbers = block.invalid
         if numbers:
             more = f" and {len(numbers) - 1} more up to line {numbers[-1]}" if len(numbers) > 1 else ""
             LOGGER.warning(f"not UTF-8 in line {numbers[0]} of the input{more}: invalid bytes are left out")
-        yield block, translated_lines(translator, document.form, block)
+        yield block
+
+
+def start_worker(load: "Load", document: Document, identity: str) -> Callable[[Block], tuple[Translated, list[str]]]:
+    """Prepare a worker process; return what it does with a block: it also returns its warnings, having no log.
+
+    Raises RunError: the loaded weights do not have this `identity`.
+    """
+    # 1. Collect warnings, which the main process shows in the order of the lines.
+    warnings: list[str] = []
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: warnings.append(record.getMessage())  # type: ignore[method-assign]
+    LOGGER.addHandler(handler)
+    LOGGER.propagate = False
+
+    # 2. Load the model. The name of a checkpoint may mean another one by now.
+    translator = load()
+    if translator.identity != identity:
+        raise RunError(
+            "a worker process found other weights than this command began with, since a training moved `best` or "
+            "`last` meanwhile; run the same command again, with --checkpoint STEP while that training runs"
+        )
+    torch: Any = sys.modules.get("torch")
+    # There is a process for each core, so more threads would only compete.
+    if torch is not None:
+        torch.set_num_threads(1)
+
+    def translate(block: Block) -> tuple[Translated, list[str]]:
+        warnings.clear()
+        lines = document.lines(block, translate_block(translator, document.form, block))
+        return (block, lines), list(warnings)
+
+    return translate
+
+
+def choose_processes(translator: "Translator", source: int | Path) -> int:
+    """Return the number of processes for a text: `search.processes`, or as many as its engine can use.
+
+    A pipe has one. Of a file, the size decides whether processes pay: also on resuming the whole size, because another
+    number may change the last digits of a score.
+    """
+    searcher = translator.searcher
+    if searcher.name != "torch" or not isinstance(source, Path):
+        return 1
+    processes = translator.search.processes
+    if processes == 0:
+        processes = searcher.useful_processes if source.stat().st_size >= searcher.bytes_worth_processes else 1
+    return min(processes, available_cores())

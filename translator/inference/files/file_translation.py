@@ -1,7 +1,6 @@
 """A file translated into a file, which appears only when it is complete; a stopped translation continues."""
 
 import contextlib
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,12 +17,11 @@ from translator.run.logging import LOGGER, progress_bar
 from translator.run.output_paths import output_stream, refuse_input_as_output, resolve_output
 
 if TYPE_CHECKING:  # a run-time import would slow the command line's help
+    from translator.inference.files.block_translation import Load
     from translator.inference.translator import Translator
 
 
-def translate_file(
-    load: "Callable[[], Translator]", document: Document, output: Path, earlier: str | None = None
-) -> str:
+def translate_file(load: "Load", document: Document, output: Path, earlier: str | None = None) -> str:
     """Translate a document into `output`, replacing an older file at the end; return the hash of the translation.
 
     Until completion, the text is in `OUTPUT.HASH.partial`. HASH covers input, weights, settings and device. If all are
@@ -31,7 +29,7 @@ def translate_file(
     `output` that is an open descriptor of this process is written directly.
 
     Args:
-        load: loads the translator, once no mistake is left to find.
+        load: loads the translator, also once in each worker process, so it must be picklable.
         document: a file on disk.
         output: the file to write.
         earlier: the hash that an earlier call for this `output` returned. If this one has the same, the file stays.
@@ -50,7 +48,7 @@ def translate_file(
     place = resolve_output(output)
     if not isinstance(place, Path):
         with output_stream(output) as stream:
-            translate_stream(load(), document, stream)
+            translate_stream(load, load(), document, stream)
         return ""
     with storage_errors(source, "read"):
         sha256 = sha256_of_file(source)
@@ -72,7 +70,7 @@ def translate_file(
             description=f"translating {source.name}", total=total, initial=finished, unit="lines"
         )
         with bar:
-            for block, lines in translated_blocks(translator, document, finished):
+            for block, lines in translated_blocks(load, translator, document, finished):
                 partial_output.add("".join(f"{line}\n" for line in lines), len(block.texts))
                 bar.update(len(block.texts))
         if _state(source) != state or partial_output.lines != total:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from translator.errors import Interrupted
-from translator.inference.files.block_translation import translated_lines
+from translator.inference.files.block_translation import translate_block
 from translator.inference.files.display import Order, visual_lines
 from translator.inference.files.line_reader import Block
 from translator.inference.files.output_formats import OutputForm
@@ -41,7 +41,7 @@ def translate_texts(
         first_line: number of the first text.
     """
     block = Block(first_line=first_line, texts=list(texts), invalid=[])
-    lines = translated_lines(translator, form, block)
+    lines = form.lines(first_line, texts, translate_block(translator, form, block))
     # Some terminals cannot order Arabic script; the caller chooses to do it for them.
     if order == "visual" and form.format == "text":
         lines = list(itertools.chain.from_iterable(map(visual_lines, lines)))
