@@ -118,6 +118,15 @@ def test_a_missing_file_and_the_input_as_output_are_refused(small_run: Path, tmp
     assert source.read_text(encoding="utf-8") == FILM
 
 
+def test_subtitles_of_the_other_form_are_refused_as_output(small_run: Path, tmp_path: Path) -> None:
+    source = tmp_path / "film.srt"
+    source.write_text(FILM, encoding="utf-8")
+    result = translated(small_run, source, "--output", tmp_path / "film.fa.vtt")
+    assert (result.code, len(result.err.splitlines())) == (2, 1)
+    assert "let the name of the output end in .srt" in result.err
+    assert not (tmp_path / "film.fa.vtt").exists()
+
+
 # --- messages of programs ---
 
 HEADER = """# made up
