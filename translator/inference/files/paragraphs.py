@@ -15,8 +15,8 @@ _ALONE: Final = re.compile(r"\s*(?:#{1,6}\s|[\W_]+$)")  # a heading or a rule
 def joined_paragraphs(blocks: Iterable[Block]) -> Iterator[Block]:
     """Yield `blocks` with the lines of each paragraph, up to a blank line, joined by spaces into one line.
 
-    A list item, a heading, a row of a table, a rule and a quotation at another level begin a line; the marks of a quotation
-    stay only before its first line. The lines are numbered anew; `invalid` has the numbers in the input.
+    A list item, a heading, a row of a table, a rule and a quotation at another level begin a line; the marks of a
+    quotation stay only before its first line. The lines are numbered anew; `invalid` has the numbers in the input.
 
     Raises InputError: a paragraph exceeds `LONGEST_LINE`.
     """

@@ -39,7 +39,7 @@ _READERS: Final[dict[str, Callable[[Path], WholeFile]]] = {
 
 
 def refuse_other_subtitles(source: Path, output: Path) -> None:
-    """Raise InputError if one is named as SubRip and the other as WebVTT: a translation keeps the form of its source."""
+    """Raise InputError if one is named as SubRip and the other as WebVTT; a translation keeps its form."""
     forms = [Path(without_packing(path.name)).suffix.lower() for path in (source, output)]
     if set(forms) == {".srt", ".vtt"}:
         raise InputError(
