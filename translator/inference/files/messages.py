@@ -19,7 +19,7 @@ _FORMAT: Final = re.compile(
 )
 """Format strings of C, Python, Qt and others, and entities with their tags (`&lt;b&gt;`): programs read them."""
 _FORMATS: Final = re.compile(rf"(?:{_FORMAT.pattern})+")
-_NUMBERED: Final = re.compile(r"\{\d+\}")  # what the model copies in their place
+_NUMBERED: Final = re.compile(r"(\{\d+\})")  # what the model copies in their place
 _NAMED: Final = re.compile(r"%(?:\d+\$|\(|\d+\Z)|\$?\{[^{}]|&")  # may change their order: %1$s, %(name)s, %1, {name}
 _MARK: Final = re.compile(r"(?<!\S)([^\W\d_]*)([_&~])([^\W\d_]+)(?=[\s.…:!?,]|$)")
 _EDGES: Final = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
@@ -81,7 +81,9 @@ class Messages:
             unmarked, key = without_mark(message)
             text, formats = numbered_formats(unmarked)
             translated = "\n".join(_with_edges(line, next(lines)) for line in text.split("\n"))
-            translated = _NUMBERED.sub(lambda number, formats=formats: formats.get(number[0], number[0]), translated)
+            # Whatever the model itself wrote in braces has no format string, and stays.
+            parts = _NUMBERED.split(translated)
+            translated = "".join(formats.get(part, part) for part in parts)
             if key:
                 translated = _with_key(translated, key)
             entries[id(entry)] = entry
