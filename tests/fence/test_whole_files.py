@@ -118,6 +118,15 @@ def test_a_missing_file_and_the_input_as_output_are_refused(small_run: Path, tmp
     assert source.read_text(encoding="utf-8") == FILM
 
 
+def test_subtitles_of_the_other_form_are_refused_as_output(small_run: Path, tmp_path: Path) -> None:
+    source = tmp_path / "film.srt"
+    source.write_text(FILM, encoding="utf-8")
+    result = translated(small_run, source, "--output", tmp_path / "film.fa.vtt")
+    assert (result.code, len(result.err.splitlines())) == (2, 1)
+    assert "let the name of the output end in .srt" in result.err
+    assert not (tmp_path / "film.fa.vtt").exists()
+
+
 # --- messages of programs ---
 
 HEADER = """# made up
@@ -150,6 +159,14 @@ msgstr "راه"
 msgid "&lt;b&gt; {BOOK}"
 msgstr ""
 
+#, c-format
+msgid "%dMB, %d%% of the books: {"%s, " * 20}"
+msgstr ""
+
+#, c-format
+msgid "%d%% of %dMB"
+msgstr ""
+
 #~ msgid "gone"
 #~ msgstr "رفته"
 """
@@ -160,17 +177,19 @@ def test_untranslated_messages_are_filled_and_marked_fuzzy(small_run: Path, tmp_
     source.write_text(HEADER + TEMPLATE, encoding="utf-8")
     result = translated(small_run, source, "--output", tmp_path / "fa.po")
     assert (result.code, result.out) == (0, "")
-    assert "3 messages are filled and marked fuzzy, 1 are left" in result.err
+    assert "5 messages are filled and marked fuzzy, 1 are left" in result.err
 
     file = polib.pofile(str(tmp_path / "fa.po"))
     assert file.metadata["Language"] == "fa"
     assert file.metadata["Project-Id-Version"] == "doorbell 1.2"
-    counted, menu, lines, table, road, entity, gone = file
+    counted, menu, lines, table, road, entity, many, percent, gone = file
     assert [form.count("%d") for form in counted.msgstr_plural.values()] == [1, 1]
     assert menu.msgstr == BOOK_FA[:-1] + " (_B)."
     assert lines.msgstr == f"\n{ROAD_FA}\n{TABLE_FA}\n"
-    assert [entry.fuzzy for entry in file] == [True, True, True, False, True, False, False]
-    assert (table.msgstr, road.msgstr, entity.msgstr, gone.msgstr) == ("میز", "راه", "", "رفته")
+    assert [entry.fuzzy for entry in file] == [True, True, True, False, True, True, False, True, False]
+    assert (table.msgstr, road.msgstr, many.msgstr, gone.msgstr) == ("میز", "راه", "", "رفته")
+    assert (entity.msgstr.count("&lt;b&gt;"), entity.msgstr.count("کتاب")) == (1, 1)
+    assert (percent.msgstr.count("%d%%"), percent.msgstr.count("%d")) == (1, 2)
     assert gone.obsolete
 
     if shutil.which("msgfmt"):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from translator.inference.files.messages import same_formats, without_mark
+from translator.inference.files.messages import numbered_formats, same_formats, without_mark
 
 EXAMPLES = yaml.safe_load(Path(__file__).with_name("messages.yaml").read_text(encoding="utf-8"))
 
@@ -13,6 +13,11 @@ EXAMPLES = yaml.safe_load(Path(__file__).with_name("messages.yaml").read_text(en
 @pytest.mark.parametrize(("message", "text", "mark"), EXAMPLES["marks"])
 def test_the_mark_of_an_accelerator_is_taken_out(message: str, text: str, mark: str) -> None:
     assert without_mark(message) == (text, mark)
+
+
+@pytest.mark.parametrize(("message", "text"), EXAMPLES["numbered"])
+def test_the_model_reads_numbers_for_format_strings(message: str, text: str) -> None:
+    assert numbered_formats(message)[0] == text
 
 
 @pytest.mark.parametrize(("message", "translation", "survive"), EXAMPLES["formats"])

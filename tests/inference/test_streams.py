@@ -84,6 +84,13 @@ def test_a_paragraph_may_cross_blocks(tmp_path: Path) -> None:
     assert through(file, loud(), paragraphs=True) == "A " * LINES_AT_ONCE + "B\n\n- C D\n- E\n"
 
 
+def test_rules_headings_and_fences_stand_alone(tmp_path: Path) -> None:
+    file = tmp_path / "readme"
+    file.write_text("Title\n=====\ntext\ngoes on.\n* * *\nmore\n```\ncode\n```\n# head\nend\n", encoding="utf-8")
+    lines = ["TITLE", "=====", "TEXT GOES ON.", "* * *", "MORE", "```", "CODE", "```", "# HEAD", "END"]
+    assert through(file, loud(), paragraphs=True).splitlines() == lines
+
+
 # --- pipes ---
 
 

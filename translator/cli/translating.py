@@ -14,7 +14,7 @@ from translator.inference.files.document import Document
 from translator.inference.files.file_translation import translate_file
 from translator.inference.files.output_formats import OutputForm
 from translator.inference.files.prompt import translate_interactively, translate_texts
-from translator.inference.files.whole_files import read_whole_file, translate_whole_file
+from translator.inference.files.whole_files import read_whole_file, refuse_other_subtitles, translate_whole_file
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
 from translator.run.output_paths import refuse_input_as_output, write_output
@@ -45,6 +45,7 @@ def translate(options: argparse.Namespace, stop: StopRequest) -> None:
             )
         if options.output is not None:
             refuse_input_as_output([source], options.output)
+            refuse_other_subtitles(source, Path(options.output))
     runs = tuple(chosen_runs(options.runs))
     load = partial(load_model, runs, options.engine, options.checkpoint, options.device, tuple(overrides))
 

@@ -82,15 +82,18 @@ class SearchRequest:
     def shortest_outputs(self, max_positions: int) -> list[int]:
         """Return the minimum length of each output in tokens, EOS included; it never exceeds the maximum.
 
-        It is `min_length_ratio` times the length of the source, rounded down.
+        It is `min_length_ratio` times the length of the source, rounded down; a ratio above 0 asks for at least one
+        token before EOS, so that no short source has an empty translation.
 
         Args:
             max_positions: most tokens that the model accepts, EOS included.
         """
         limits = []
+        ratio = self.config.min_length_ratio
         all_longest = self.longest_outputs(max_positions)
         for source_length, longest in zip(self._source_lengths(), all_longest, strict=True):
-            limits.append(min(int(source_length * self.config.min_length_ratio), longest))
+            least = min(source_length, 2) if ratio > 0 else 0
+            limits.append(min(max(int(source_length * ratio), least), longest))
         return limits
 
     def _source_lengths(self) -> list[int]:

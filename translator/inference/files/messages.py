@@ -15,9 +15,11 @@ _PLURALS: Final = {"fa": "nplurals=2; plural=(n > 1);", "en": "nplurals=2; plura
 _FORMS: Final = re.compile(r"\s*nplurals\s*=\s*([1-6])\b")
 _FORMAT: Final = re.compile(
     r"%%|%(?:\d+\$|\([^()]*\)|<)?[-+#0']*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[qjztL])?[A-Za-z@]|%\d+"
-    r"|\$?\{[^{}]*\}|&#?\w+;"
+    r"|\$?\{[^{}]*\}|&lt;[^&]*&gt;|&#?\w+;"
 )
-"""Format strings of C, Python, Qt and others, and entities, which a translation would turn into signs."""
+"""Format strings of C, Python, Qt and others, and entities with their tags (`&lt;b&gt;`): programs read them."""
+_FORMATS: Final = re.compile(rf"(?:{_FORMAT.pattern})+")
+_NUMBERED: Final = re.compile(r"(\{\d+\})")  # what the model copies in their place
 _NAMED: Final = re.compile(r"%(?:\d+\$|\(|\d+\Z)|\$?\{[^{}]|&")  # may change their order: %1$s, %(name)s, %1, {name}
 _MARK: Final = re.compile(r"(?<!\S)([^\W\d_]*)([_&~])([^\W\d_]+)(?=[\s.…:!?,]|$)")
 _EDGES: Final = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
@@ -28,7 +30,7 @@ class Messages:
     """A PO file, whose untranslated messages are translated line by line.
 
     Attributes:
-        texts: the lines of these messages, without accelerators.
+        texts: the lines of these messages, without accelerators, and with numbered format strings.
     """
 
     def __init__(self, source: Path) -> None:
@@ -51,7 +53,7 @@ class Messages:
         self._slots = list(self._empty_slots())
         self.texts = []
         for _, _, message in self._slots:
-            text, _ = without_mark(message)
+            text, _ = numbered_formats(without_mark(message)[0])
             self.texts += [line.strip() for line in text.split("\n")]
 
     def _empty_slots(self) -> Iterator[tuple[Any, int | None, str]]:
@@ -76,8 +78,12 @@ class Messages:
         left: set[int] = set()
         entries = {}
         for entry, form, message in self._slots:
-            text, key = without_mark(message)
+            unmarked, key = without_mark(message)
+            text, formats = numbered_formats(unmarked)
             translated = "\n".join(_with_edges(line, next(lines)) for line in text.split("\n"))
+            # Whatever the model itself wrote in braces has no format string, and stays.
+            parts = _NUMBERED.split(translated)
+            translated = "".join(formats.get(part, part) for part in parts)
             if key:
                 translated = _with_key(translated, key)
             entries[id(entry)] = entry
@@ -125,6 +131,22 @@ def without_mark(message: str) -> tuple[str, str]:
     if before and (after[0].isupper() or len(message.split()) > _LONGEST_MENU):
         return message, ""
     return message[: marks[0].end(1)] + message[marks[0].start(3) :], mark + after[0].upper()
+
+
+def numbered_formats(message: str) -> tuple[str, dict[str, str]]:
+    """Return a message with each run of format strings as a numbered one, which the model copies; and what they were.
+
+    >>> numbered_formats("%d%% of {name}")
+    ('{1} of {2}', {'{1}': '%d%%', '{2}': '{name}'})
+    """
+    formats: dict[str, str] = {}
+
+    def numbered(run: re.Match[str]) -> str:
+        number = f"{{{len(formats) + 1}}}"
+        formats[number] = run[0]
+        return number
+
+    return _FORMATS.sub(numbered, message), formats
 
 
 def _with_key(text: str, key: str) -> str:

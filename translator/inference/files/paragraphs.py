@@ -8,15 +8,15 @@ from translator.errors import InputError
 from translator.inference.files.line_reader import LONGEST_LINE, Block
 
 _QUOTE: Final = re.compile(r"(?:\s*+>)*")  # of a mail
-_ITEM: Final = re.compile(r"(?:[-*+•]|\d{1,3}[.)]|#{1,6})\s|\|")  # of a list, a heading, a row of a table
-_HEADING: Final = re.compile(r"\s*#{1,6}\s")
+_ITEM: Final = re.compile(r"(?:[-*+•]|\d{1,3}[.)]|#{1,6})\s|\||[\W_]+$")  # of a list, a heading, a table, a rule
+_ALONE: Final = re.compile(r"\s*(?:#{1,6}\s|[\W_]+$)")  # a heading or a rule
 
 
 def joined_paragraphs(blocks: Iterable[Block]) -> Iterator[Block]:
     """Yield `blocks` with the lines of each paragraph, up to a blank line, joined by spaces into one line.
 
-    A list item, a heading, a row of a table and a quotation at another level begin a line; the marks of a quotation
-    stay only before its first line. The lines are numbered anew; `invalid` has the numbers in the input.
+    A list item, a heading, a row of a table, a rule and a quotation at another level begin a line; the marks of a
+    quotation stay only before its first line. The lines are numbered anew; `invalid` has the numbers in the input.
 
     Raises InputError: a paragraph exceeds `LONGEST_LINE`.
     """
@@ -31,7 +31,7 @@ def joined_paragraphs(blocks: Iterable[Block]) -> Iterator[Block]:
             quote = _QUOTE.match(line)
             marks = quote[0] if quote else ""
             words = line[len(marks) :].strip()
-            begins = marks.count(">") != level or _ITEM.match(words) or (paragraph and _HEADING.match(paragraph[0]))
+            begins = marks.count(">") != level or _ITEM.match(words) or (paragraph and _ALONE.match(paragraph[0]))
             if paragraph and (begins or not words):
                 texts.append(" ".join(paragraph))
                 paragraph = []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from tqdm import tqdm
 
 from translator.corpus.reading.forms import without_packing
+from translator.errors import InputError
 from translator.inference.files.block_translation import LINES_AT_ONCE, translate_block
 from translator.inference.files.line_reader import Block
 from translator.inference.files.messages import Messages
@@ -35,6 +36,16 @@ _READERS: Final[dict[str, Callable[[Path], WholeFile]]] = {
     ".po": Messages,
     ".pot": Messages,
 }
+
+
+def refuse_other_subtitles(source: Path, output: Path) -> None:
+    """Raise InputError if one is named as SubRip and the other as WebVTT; a translation keeps its form."""
+    forms = [Path(without_packing(path.name)).suffix.lower() for path in (source, output)]
+    if set(forms) == {".srt", ".vtt"}:
+        raise InputError(
+            f"the translation of {source} is subtitles of the same form; let the name of the output end in {forms[0]}, "
+            "and convert that, for example with ffmpeg"
+        )
 
 
 def read_whole_file(source: Path) -> WholeFile | None:
