@@ -1,6 +1,5 @@
-"""Muon against torch's own, against a plain definition bit by bit, and with gradients that are not finite."""
+"""Muon against torch's own, and against the singular value decomposition of its gradient."""
 
-from collections import defaultdict
 from dataclasses import dataclass
 
 import pytest
@@ -10,7 +9,7 @@ from torch import Tensor, nn
 from translator.core.layers import NetworkSettings
 from translator.core.optimizer import ModelOptimizer, OptimizerSettings
 from translator.core.transformer import Transformer
-from translator.speed.muon import ITERATIONS, MOMENTUM, Muon, muon_of, near_orthonormal
+from translator.speed.muon import ITERATIONS, Muon, muon_of, near_orthonormal
 
 FINITE = torch.tensor(True)
 SHAPES = [(8, 8), (24, 8), (8, 24), (16, 4), (8, 8), (4, 16), (24, 8)]
@@ -68,91 +67,6 @@ def test_muon_agrees_with_torchs_muon(pays: bool, monkeypatch: pytest.MonkeyPatc
             torch_moment = torch_muon.state[torch_weight]["momentum_buffer"]
             torch.testing.assert_close(moment, torch_moment)
     assert set(precisions) == {torch.bfloat16 if pays else torch.float32}
-
-
-class PlainMuon:
-    """Muon's definition for finite gradients: no scale of the gradients, no masks."""
-
-    def __init__(self, weights: list[nn.Parameter], rate: float, weight_decay: float, blocks: int) -> None:
-        self.weights = weights
-        self.rate = rate
-        self.decay = 1.0 - rate * weight_decay
-        self.blocks = blocks
-        self.moments = [torch.zeros_like(weight) for weight in weights]
-
-    @torch.no_grad()
-    def step(self, precision: torch.dtype) -> None:
-        # 1. Decay the weights; sort their blocks, and the direction in which each moves, by shape.
-        blocks_of_shape: dict[torch.Size, list[Tensor]] = defaultdict(list)
-        directions_of_shape: dict[torch.Size, list[Tensor]] = defaultdict(list)
-        for weight, moment in zip(self.weights, self.moments, strict=True):
-            assert weight.grad is not None
-            moment.lerp_(weight.grad, 1.0 - MOMENTUM)
-            direction = torch.lerp(weight.grad, moment, MOMENTUM)
-            weight.mul_(self.decay)
-            shape = weight.chunk(self.blocks)[0].shape
-            blocks_of_shape[shape] += weight.chunk(self.blocks)
-            directions_of_shape[shape] += direction.chunk(self.blocks)
-
-        # 2. Move the blocks of each shape.
-        for shape, blocks in blocks_of_shape.items():
-            step_size = self.rate * 0.2 * max(shape) ** 0.5
-            directions = torch.stack(directions_of_shape[shape])
-            for block, update in zip(blocks, near_orthonormal(directions, precision), strict=True):
-                block.add_(update, alpha=-step_size)
-
-
-@pytest.mark.parametrize("blocks", [1, 2])
-@pytest.mark.parametrize("precision", [torch.bfloat16, torch.float32])
-def test_finite_updates_have_the_bits_of_the_definition(
-    precision: torch.dtype, blocks: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("translator.speed.muon.bf16_pays", lambda device: precision == torch.bfloat16)
-    weights, plain_weights = weights_from(0), weights_from(0)
-    muon = Muon([{"params": weights, "blocks": blocks, "lr": 0.1}], weight_decay=0.1)
-    plain = PlainMuon(plain_weights, rate=0.1, weight_decay=0.1, blocks=blocks)
-    for number in range(3):
-        set_gradients(weights, matrices(number + 1))
-        set_gradients(plain_weights, matrices(number + 1))
-        muon.step()
-        plain.step(precision)
-    for weight, expected, moment in zip(weights, plain_weights, plain.moments, strict=True):
-        assert torch.equal(weight, expected)
-        assert torch.equal(muon.state[weight]["momentum_buffer"], moment)
-
-
-def test_gradients_are_divided_by_their_scale() -> None:
-    weights = weights_from(0)
-    set_gradients(weights, matrices(1))
-    muon = Muon([{"params": weights, "lr": 0.1}], weight_decay=0.1)
-    muon.step()
-
-    scaled_weights = weights_from(0)
-    set_gradients(scaled_weights, [1024.0 * gradient for gradient in matrices(1)])
-    scaled_muon = Muon([{"params": scaled_weights, "lr": 0.1}], weight_decay=0.1)
-    scaled_muon.grad_scale = torch.tensor(1024.0)
-    scaled_muon.step()
-
-    for weight, scaled_weight in zip(weights, scaled_weights, strict=True):
-        assert torch.equal(weight, scaled_weight)
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
-def test_a_skipped_update_changes_neither_weights_nor_momentum(value: float) -> None:
-    weights = weights_from(0)
-    muon = Muon([{"params": weights, "lr": 0.1}], weight_decay=0.1)
-    set_gradients(weights, matrices(1))
-    muon.step()
-    weights_before = [weight.detach().clone() for weight in weights]
-    moments_before = [muon.state[weight]["momentum_buffer"].clone() for weight in weights]
-
-    spoilt_gradients = [torch.full_like(weight, value) for weight in weights]
-    set_gradients(weights, spoilt_gradients)
-    muon.found_inf = torch.tensor(1.0)
-    muon.step()
-    for weight, weight_before, moment_before in zip(weights, weights_before, moments_before, strict=True):
-        assert torch.equal(weight, weight_before)
-        assert torch.equal(muon.state[weight]["momentum_buffer"], moment_before)
 
 
 def stacked_matrices(name: str, activation: str) -> int:
