@@ -2,6 +2,7 @@
 
 import logging
 import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -88,6 +89,12 @@ def test_ctranslate2_translates_without_importing_torch(run: RunFolder) -> None:
     assert done.stdout == f"{Translator.load(run.path).translate(TEXTS[0])}\n"
 
 
+@pytest.fixture(scope="module")
+def out(shared_run: RunFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An export for CTranslate2; to be read only."""
+    return export_run(shared_run.path, "ctranslate2", tmp_path_factory.mktemp("export") / "out")
+
+
 @pytest.mark.parametrize(
     ("folders", "arguments", "message"),
     [
@@ -99,11 +106,9 @@ def test_ctranslate2_translates_without_importing_torch(run: RunFolder) -> None:
     ],
 )
 def test_an_engine_that_does_not_fit_is_refused(
-    folders: list[str], arguments: dict[str, Any], message: str, run: RunFolder, tmp_path: Path
+    folders: list[str], arguments: dict[str, Any], message: str, run: RunFolder, out: Path
 ) -> None:
-    paths = {"run": run.path, "out": tmp_path / "out"}
-    if "out" in folders:
-        export_run(run.path, "ctranslate2", paths["out"])
+    paths = {"run": run.path, "out": out}
     with pytest.raises(InputError, match=message):
         Translator.load([paths[name] for name in folders], **arguments)
 
@@ -166,8 +171,8 @@ def test_a_pickle_in_place_of_weights_is_never_loaded(run: RunFolder, trap: Trap
     assert not trap.path.exists()
 
 
-def test_a_pickle_in_an_export_is_never_loaded(run: RunFolder, trap: Trap, tmp_path: Path) -> None:
-    folder = export_run(run.path, "ctranslate2", tmp_path / "out")
+def test_a_pickle_in_an_export_is_never_loaded(out: Path, trap: Trap, tmp_path: Path) -> None:
+    folder = shutil.copytree(out, tmp_path / "copy")
     (folder / "model.bin").write_bytes(pickle.dumps(trap))
     with pytest.raises(RunError, match=r"damaged .*model\.bin (is missing|does not match)"):
         Translator.load(folder)
