@@ -14,7 +14,7 @@ from translator.core.batch import Batch
 from translator.core.loss import TeacherForcing
 from translator.core.update import Gradients, forward_backward
 from translator.speed.gradients import FlatGradients
-from translator.speed.graph import WARM_UPS, CapturedForwardBackward
+from translator.speed.graph import CapturedForwardBackward
 
 ROW_LENGTH = 31
 BATCHES = [rows_of(random_pairs(8, seed=seed), pairs_a_row=4, row_length=ROW_LENGTH) for seed in range(1, 6)]
@@ -117,14 +117,6 @@ def test_a_captured_pass_equals_a_plain_one_on_every_batch(passes: Passes) -> No
     for batch in BATCHES:
         expected = results(passes.plain, passes.gradients, batch)
         assert_equal(results(passes.captured, passes.gradients, batch), expected)
-
-
-def test_the_first_pass_of_an_update_and_the_others_are_captured_once_each(passes: Passes) -> None:
-    for _ in range(2):
-        for batch in BATCHES:
-            passes.captured(batch, WEIGHT)
-        passes.gradients.clear()
-    assert passes.calls == (["computed"] * WARM_UPS + ["captured"]) * 2
 
 
 def test_the_passes_of_an_update_add_up_their_gradients(passes: Passes) -> None:

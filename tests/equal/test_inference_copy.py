@@ -7,7 +7,7 @@ import torch
 
 from tests.support.small_model import small_batch, small_model
 from translator.core import SOS
-from translator.speed.inference_copy import RoundedLinear, prepare
+from translator.speed.inference_copy import prepare
 
 TIED = pytest.mark.parametrize("tied", ["none", "target"])
 PRECISIONS = pytest.mark.parametrize(("precision", "error"), [("float32", 1e-5), ("bf16", 0.03)])
@@ -67,13 +67,3 @@ def test_the_steps_of_a_search_are_the_same(precision: Literal["float32", "bf16"
         expected = model.step(column, expected_cache)
         logits = prepared.step(column, cache)
         assert (logits - expected).norm() / expected.norm() < error
-
-
-@pytest.mark.parametrize("narrow", [False, True])
-@pytest.mark.parametrize("bias", [False, True])
-def test_a_rounded_layer_approximates_the_linear_layer(narrow: bool, bias: bool) -> None:
-    linear = torch.nn.Linear(16, 7, bias=bias)
-    x = torch.randn(2, 3, 16)
-    y = RoundedLinear(linear, narrow)(x)
-    assert y.dtype == (torch.bfloat16 if narrow else torch.float32)
-    torch.testing.assert_close(y.float(), linear(x), rtol=0.05, atol=0.05)

@@ -1,4 +1,4 @@
-"""An export is self-contained, written completely or not at all, and overwrites nothing; damage is detected."""
+"""An export is self-contained, its card states where it comes from, and damage to it is detected."""
 
 import contextlib
 import io
