@@ -26,7 +26,6 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 torch.set_num_threads(1)
 
 DEAREST = (
-    "test_promises.py",
     "test_docs_commands.py",
     "training/test_distributed.py",
     "training/test_launching.py",

@@ -15,7 +15,7 @@ from translator.corpus.normalizer.normalizer_file import normalizer_for, read_ru
 from translator.corpus.normalizer.rules import NormalizerRules, Rewriting, Row, Work
 from translator.corpus.prepare import prepare_corpus
 from translator.data import DataHandler
-from translator.errors import CheckpointError, RunError
+from translator.errors import RunError
 from translator.evaluation import evaluate_run
 from translator.evaluation.results import saved_scores
 from translator.inference.translator import Translator
@@ -135,26 +135,3 @@ def test_rules_of_another_version_are_refused(copy: RunFolder, change: Change, r
     rewrite(copy.normalizer_file, change)
     with pytest.raises(RunError, match=rf"normalizer\.json is damaged, or of another version .*\(.*{reason}"):
         Translator.load(copy.path)
-
-
-def test_a_damaged_file_of_rules_gives_one_message(copy: RunFolder) -> None:
-    content = copy.normalizer_file.read_bytes()
-    copy.normalizer_file.write_bytes(content.replace(b'"replacement": "-"', b'"replacement": "+"', 1))
-    with pytest.raises(RunError, match=r"normalizer\.json is damaged, .* \(its checksum differs\); restore the"):
-        Translator.load(copy.path)
-
-
-def test_rules_of_another_run_are_refused(copy: RunFolder) -> None:
-    copy.normalizer_file.write_text(mended().to_json(), encoding="utf-8")
-    with pytest.raises(CheckpointError, match="the rules of the normalizer are not those"):
-        Translator.load(copy.path)
-
-
-def test_equal_rules_have_equal_hashes() -> None:
-    assert replace(CURRENT_RULES).sha256 == CURRENT_RULES.sha256
-
-
-def test_different_rules_have_different_hashes() -> None:
-    without_work = replace(CURRENT_RULES.rules[0], english=Work())
-    changed_rules = replace(CURRENT_RULES, rules=(without_work, *CURRENT_RULES.rules[1:]))
-    assert changed_rules.sha256 != CURRENT_RULES.sha256

@@ -1,12 +1,10 @@
-"""Facts that several project files state agree, and the distributions are complete."""
+"""Facts that several project files state agree."""
 
-import importlib.util
 import re
 import shlex
 import subprocess
 import tomllib
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import yaml
@@ -21,16 +19,6 @@ CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 
 def text_of(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def check() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("check", ROOT / "scripts" / "check_distributions.py")
-    assert spec is not None
-    assert spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    return script
 
 
 def test_version_is_the_same_in_all_project_files() -> None:
@@ -79,26 +67,6 @@ def test_every_requirement_has_its_pin() -> None:
 
 def plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
-
-
-def test_check_of_a_wheel_reports_missing_and_extra_files(check: ModuleType) -> None:
-    complete = set()
-    for folder, place in check.IN_THE_WHEEL.items():
-        complete |= {f"{place}/{file}" for file in check.files_of(folder)}
-    assert "translator/shipped/configs/sample.yaml" in complete
-    assert check.check_wheel(complete | {"translator_en_fa-0.1.0.dist-info/METADATA"}) == []
-
-    without_sample = complete - {"translator/shipped/data/sample/train.tsv"}
-    assert check.check_wheel(without_sample) == ["missing: translator/shipped/data/sample/train.tsv"]
-    assert check.check_wheel(complete | {"tests/test_cli.py"}) == ["extra: tests/test_cli.py"]
-
-
-def test_check_of_a_source_distribution_reports_missing_files(check: ModuleType) -> None:
-    in_folders = set()
-    for folder in check.IN_THE_SOURCE:
-        in_folders |= {f"{folder}/{file}" for file in check.files_of(folder)}
-    assert check.check_source(in_folders | set(check.AT_THE_TOP)) == []
-    assert "missing: Makefile" in check.check_source(in_folders)
 
 
 def test_install_hints_match_the_declared_requirements() -> None:

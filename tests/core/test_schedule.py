@@ -61,10 +61,6 @@ def test_cosine_by_minutes_ends_on_time_on_a_slow_machine() -> None:
         assert learning_rate(step, BY_MINUTES, 1.2 * step) == pytest.approx(planned_rate)
 
 
-def test_cosine_by_minutes_follows_the_clock() -> None:
-    assert learning_rate(300, BY_MINUTES, 0.6 * 800) == learning_rate(800, BY_STEPS)
-
-
 def test_cosine_by_steps_ignores_the_time() -> None:
     assert learning_rate(500, BY_STEPS, 600.0) == learning_rate(500, BY_STEPS)
 

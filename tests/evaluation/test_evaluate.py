@@ -1,15 +1,13 @@
 """Whole evaluations: files written, names refused; several systems and ensembles."""
 
-import json
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.tiny_runs import run as train
-from tests.support.tiny_runs import tiny_config
 from tests.support.toy_corpora import letters, write_pairs
 from tests.support.untrained import add_checkpoint, untrained_run
 from translator import Translator
@@ -39,47 +37,9 @@ def extra_test_set(folder: Path) -> str:
     return f"evaluation.test_sets=[{{name: extra, path: {path}}}]"
 
 
-def write_named(tmp_path: Path, count: int = 5) -> str:
-    pairs = [(f"{word} is open", f"در {word} باز است") for word in letters(count, seed=3, alphabet="stuvwx")]
-    return f"news={write_pairs(tmp_path / 'news.tsv', pairs)}"
-
-
 def copy_of(run: RunFolder, path: Path) -> RunFolder:
     shutil.copytree(run.path, path, symlinks=True)
     return RunFolder(path)
-
-
-@dataclass(frozen=True)
-class Evaluated:
-    run: RunFolder
-    evaluation: Evaluation
-
-
-@pytest.fixture(scope="module")
-def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
-    """An evaluated run of random weights with two test sets, to be read only."""
-    folder = tmp_path_factory.mktemp("evaluated")
-    run = untrained_run(tiny_config(folder, extra_test_set(folder)))
-    return Evaluated(run=run, evaluation=evaluate_run(run))
-
-
-def test_all_scores_are_saved_with_bleu_of_the_own_test_set_first(evaluated: Evaluated) -> None:
-    entries = json.loads((evaluated.run.evaluation_folder / "scores.json").read_text(encoding="utf-8"))
-    assert [entry["score"] for entry in entries] == [score.score for score in evaluated.evaluation.scores]
-    assert len(entries) == 2 * 3 * 6, "two sets, three spellings, six metrics without a model"
-    first = {"test_set": "toy", "metric": "bleu", "normalization": "raw", "search": "greedy"}
-    assert entries[0].items() >= {**first, "checkpoint": "step-000005"}.items()
-
-
-def test_samples_are_sentences_of_the_first_set(evaluated: Evaluated) -> None:
-    samples = evaluated.evaluation.samples
-    assert len(samples) == 3
-    assert {sample.source for sample in samples} <= set(evaluated.evaluation.sets[0].text.sources)
-
-
-def test_translated_sets_are_read_back_as_they_were_scored(evaluated: Evaluated) -> None:
-    scored = [replace(scored_set, cut_off=None) for scored_set in evaluated.evaluation.sets]
-    assert saved_sets(evaluated.run.evaluation_folder, "run") == scored
 
 
 def test_a_moved_run_is_evaluated_without_its_corpus_or_prepared_data(
@@ -229,14 +189,6 @@ def test_another_text_with_the_name_of_the_test_set_of_another_run_is_refused(ti
     write_held_out(second_run.held_out_folder, "test", [changed_text])
     with pytest.raises(InputError, match=r"another text called `toy`; .* --test-set NAME=PATH"):
         evaluate_systems([System((run,)), System((second_run,))], report=False)
-    assert not run.evaluation_folder.exists()
-
-
-def test_invalid_named_test_sets_are_reported_before_any_work(tiny: Any, tmp_path: Path) -> None:
-    run = untrained_run(tiny(*QUICK))
-    named = write_named(tmp_path)
-    with pytest.raises(InputError, match="two test sets are called `news`; name them"):
-        evaluate_systems([System((run,))], test_sets=[named, named])
     assert not run.evaluation_folder.exists()
 
 

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import re
 
 import pytest
 from hypothesis import given, settings
@@ -83,10 +82,6 @@ def test_the_policy_allows_only_the_script_of_the_page(html: str) -> None:
         "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
         f"script-src 'sha256-{digest}'"
     )
-
-
-def test_the_page_makes_no_requests(html: str) -> None:
-    assert not re.search(r"https?:|url\(|@import", html)
 
 
 @pytest.mark.parametrize("trick", TRICKS)

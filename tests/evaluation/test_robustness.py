@@ -1,14 +1,10 @@
 """A test set typed in other ways: what each noise changes, and how its loss is measured and shown."""
 
 from random import Random
-from typing import Any
 
 import pytest
 
 from tests.support.translated_sets import translated
-from tests.support.untrained import untrained_run
-from translator.evaluation import System, evaluate_systems
-from translator.evaluation.results import saved_sets
 from translator.evaluation.robustness import WAYS, compare_noise, with_noise
 
 TYPED_TEXT = "He said: \"I don't know  NATO's plans for 2024.\""
@@ -53,16 +49,3 @@ def test_a_harmful_noise_has_a_significant_loss() -> None:
         assert difference == -100
         assert p_value is not None
         assert p_value < 0.05
-
-
-def test_noisy_texts_become_test_sets_of_their_own_and_a_table_beside_the_plain_one(tiny: Any) -> None:
-    run = untrained_run(tiny("evaluation.metrics=[bleu]"))
-    evaluation = evaluate_systems([System((run,))], overrides=["evaluation.robustness=true"])
-    assert [scored.text.name for scored in evaluation.sets] == ["toy"]
-    saved = [scored.text.name for scored in saved_sets(run.evaluation_folder, "run")]
-    assert sorted(saved) == sorted(["toy", *(f"toy.{way}" for way in WAYS)])
-    assert saved[0] == "toy", "scores of the run's own text come first"
-    (table,) = [table for table in evaluation.tables if "differences and p-values against" in table.title]
-    assert [row[:2] for row in table.rows] == [["chrf", name] for name in ("run", *WAYS)]
-    assert evaluation.report is not None
-    assert table.title in evaluation.report.read_text(encoding="utf-8")

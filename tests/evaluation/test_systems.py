@@ -77,14 +77,6 @@ def files(tmp_path: Path) -> TextFiles:
     )
 
 
-def test_a_text_file_is_a_system_with_its_name(files: TextFiles) -> None:
-    ((partial, perfect),) = read_systems(
-        [files.partial, files.perfect], source=files.source, references=[files.reference]
-    )
-    assert (partial.system, perfect.system, partial.text.name) == ("partial.txt", "perfect.txt", "news")
-    assert partial.hypotheses == ("یک", "", "سه")
-
-
 def test_a_sentence_has_those_references_that_are_not_blank(files: TextFiles) -> None:
     references = [files.reference, files.partial]
     ((partial, _),) = read_systems([files.partial, files.perfect], source=files.source, references=references)
@@ -95,23 +87,6 @@ def test_a_byte_order_mark_and_windows_line_ends_are_no_text(files: TextFiles) -
     Path(files.perfect).write_bytes(b"\xef\xbb\xbf" + "\r\n".join(REFERENCES).encode() + b"\r\n")
     ((_, perfect),) = read_systems([files.partial, files.perfect], source=files.source, references=[files.reference])
     assert perfect.hypotheses == tuple(REFERENCES)
-
-
-@pytest.fixture
-def incomplete_sets(tmp_path: Path) -> list[ScoredSet]:
-    """A test set whose second line has no reference: a file with all lines, and one with the scored lines."""
-    all_lines = write(tmp_path / "all.txt", ["یک", "دو", "سه"])
-    scored_lines = write(tmp_path / "scored.txt", ["یک", "سه"])
-    source = write(tmp_path / "news.en", SOURCES)
-    reference = write(tmp_path / "news.fa", [REFERENCES[0], " ", "سه"])
-    (sets,) = read_systems([all_lines, scored_lines], source=source, references=[reference])
-    return sets
-
-
-def test_lines_without_a_reference_are_left_out_of_every_text_file(incomplete_sets: list[ScoredSet]) -> None:
-    for scored in incomplete_sets:
-        assert scored.hypotheses == ("یک", "سه")
-        assert scored.text.left_out == (2,)
 
 
 def test_lines_left_out_of_a_run_are_left_out_of_a_text_file(tmp_path: Path) -> None:

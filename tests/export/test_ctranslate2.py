@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
-from unittest.mock import Mock
 
 import pytest
 import torch
@@ -22,7 +21,6 @@ from translator.subword import SubwordPair
 
 CPU = torch.device("cpu")
 FREE = SearchConfig(method="greedy")
-GATED = SMALL.model_copy(update={"activation": "swiglu"})
 SHORT = FREE.model_copy(update={"max_length_ratio": 0.1})
 BEAM = SearchConfig(method="beam", beam_size=4)
 ARCHITECTURES = [
@@ -90,31 +88,6 @@ def test_every_architecture_gives_the_same_tokens_and_probabilities(
     # ... and any tokens have the same probabilities.
     targets = [[20, 60, 33, 7], [5], [], [9, 8]]
     assert_same(exported.score(rows, targets, BEAM.settings), reference.score(rows, targets, BEAM.settings))
-
-
-@pytest.fixture(scope="module")
-def gated_model(subword: SubwordPair) -> Transformer:
-    return stand_in(GATED, subword)
-
-
-def test_an_int8_export_leaves_the_model_unchanged(
-    gated_model: Transformer, subword: SubwordPair, tmp_path: Path
-) -> None:
-    before = {name: tensor.clone() for name, tensor in gated_model.state_dict().items()}
-    write_ctranslate2(tmp_path, gated_model, GATED, subword, "int8")
-    for name, tensor in gated_model.state_dict().items():
-        assert torch.equal(tensor, before[name]), name
-
-
-@pytest.mark.parametrize(("row_length", "batch_size"), [(10, 64), (127, 32), (20_000, 1)])
-def test_a_batch_of_long_rows_is_bounded_by_its_positions(
-    row_length: int, batch_size: int, engines: Engines, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    library_model = Mock()
-    monkeypatch.setattr(engines.exported, "_model", library_model)
-    rows = [[5] * row_length] * 1_000
-    engines.exported._start(SearchRequest(rows, BEAM), shortest=0, longest=20, fair_share=500)
-    assert library_model.translate_batch.call_args.kwargs["max_batch_size"] == batch_size
 
 
 @pytest.fixture(scope="module")
@@ -243,11 +216,6 @@ def test_forced_prefixes_are_scored_as_with_torch(engines: Engines, rows: list[l
         assert list(hypothesis.tokens[: len(prefix)]) == prefix
     for hypothesis, reference in zip(hypotheses, expected, strict=True):
         assert hypothesis.score == pytest.approx(reference.score, abs=1e-3), "forced tokens are included"
-
-
-def test_targets_are_scored_as_with_torch(engines: Engines, rows: list[list[int]]) -> None:
-    targets = [[20 + number] * (number % 5) for number in range(len(rows))]
-    assert_same(engines.exported.score(rows, targets, BEAM.settings), engines.torch.score(rows, targets, BEAM.settings))
 
 
 def test_an_empty_row_has_an_empty_hypothesis(engines: Engines, rows: list[list[int]]) -> None:

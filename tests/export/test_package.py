@@ -1,4 +1,4 @@
-"""An export is self-contained, written completely or not at all, and overwrites nothing; damage is detected."""
+"""An export is self-contained, its card states where it comes from, and damage to it is detected."""
 
 import contextlib
 import io
@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 import yaml
@@ -18,7 +17,7 @@ import yaml
 from tests.support.export_stand_ins import small_run
 from translator import Translator
 from translator.corpus.normalizer.normalizer_file import read_rules, rules_of_run
-from translator.errors import CheckpointError, InputError, RunError, StorageError, TranslatorError
+from translator.errors import CheckpointError, InputError, RunError
 from translator.evaluation.metrics import Score
 from translator.evaluation.results import add_scores
 from translator.export.model_card import licence_warnings
@@ -97,30 +96,6 @@ def test_each_format_is_self_contained_and_its_card_code_works(
     assert line[:4] == first_words
 
 
-@pytest.fixture
-def thesis(tmp_path: Path) -> Path:
-    """A precious file, alone in its folder."""
-    thesis = tmp_path / "full" / "thesis.txt"
-    thesis.parent.mkdir()
-    thesis.write_text("years of work", encoding="utf-8")
-    return thesis
-
-
-@pytest.mark.parametrize(
-    ("place", "message"),
-    [
-        ("full", r"cannot export to .*full: the folder is not empty; .* never overwri"),
-        ("full/thesis.txt", r"thesis\.txt: a file of this name exists; choose another path"),
-    ],
-)
-def test_nothing_of_the_user_is_ever_overwritten(
-    place: str, message: str, run: RunFolder, thesis: Path, tmp_path: Path
-) -> None:
-    with pytest.raises(TranslatorError, match=message):
-        export_run(run.path, "safetensors", tmp_path / place)
-    assert thesis.read_text(encoding="utf-8") == "years of work"
-
-
 @pytest.mark.parametrize(
     ("name", "quantization", "message"),
     [
@@ -148,27 +123,6 @@ def test_an_export_is_not_exported_again(exports: dict[str, Path], tmp_path: Pat
     with pytest.raises(RunError, match="ctranslate2 is an export for CTranslate2 and has no checkpoint to export"):
         export_run(exports["ctranslate2"], "safetensors", tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("error", "expected", "message"),
-    [
-        (OSError(28, "No space left on device"), StorageError, "out: the disk is full; free some space"),
-        (KeyboardInterrupt(), KeyboardInterrupt, None),
-    ],
-)
-def test_full_disk_or_interruption_leaves_no_partial_export(
-    error: BaseException,
-    expected: type[BaseException],
-    message: str | None,
-    run: RunFolder,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("translator.export.package.write_index", Mock(side_effect=error))
-    with pytest.raises(expected, match=message):
-        export_run(run.path, "ctranslate2", tmp_path / "place" / "out")
-    assert list((tmp_path / "place").iterdir()) == []
 
 
 @pytest.fixture

@@ -59,6 +59,7 @@ def mistake(*arguments: str | Path) -> str:
         ("translate --beem 5 x", "there is no option --beem; did you mean --beam?"),
         ("train --config sample training.max_steps=3", "did you mean --set training.max_steps=3?"),
         ("translate --beam many x", "argument --beam: invalid int value: 'many'"),
+        ("translate --search greedy --beam 3 x", "--beam"),
         ("translate --beam 0 x", "--beam 0: the beam width must be at least 1; 5 is usual"),
         ("train", "give a recipe (--config sample) or your corpus (--corpus my.en my.fa)"),
         ("export --to marian", "the following arguments are required: FOLDER"),
@@ -173,6 +174,7 @@ def test_a_missing_run_or_text_is_named(small_run: Path) -> None:
     assert "no run in the folder runs is finished; train one first" in mistake("translate", SENTENCE)
     assert "no run at home (" in mistake("evaluate", "--run", "home")
     assert "cannot read none.en: it does not exist" in mistake("translate", "--run", small_run, "--input", "none.en")
+    assert "no checkpoint `7`" in mistake("translate", "--run", small_run, "--checkpoint", "7", SENTENCE)
     source = "corpus.sources.0.path=none.tsv"
     assert "corpus source `small`: none.tsv does not exist" in mistake(
         "train", "--config", "small.yaml", "--set", source

@@ -10,7 +10,7 @@ import yaml
 from tests.fence.short_runs import steps, train_short
 from tests.fence.small_language import all_pairs
 from tests.support.command_line import translator
-from tests.support.event_files import curve
+from tests.support.event_files import curve, read_events
 
 
 def contents(run: Path) -> dict[str, bytes]:
@@ -80,6 +80,25 @@ def test_tensorboard_shows_that_the_losses_fall(small_run: Path) -> None:
     validation = curve(small_run / "tensorboard", "loss/validation")
     assert [step for step, _ in validation] == [75, 150]
     assert validation[1][1] < validation[0][1]
+
+
+TAGS = {
+    "loss": ["train", "validation"],
+    "quality": ["bleu", "chrf", "test_bleu", "test_chrf"],
+    "train": ["perplexity", "learning_rate", "gradient_norm", "epoch", "tokens_seen", "skipped_updates"],
+    "speed": ["tokens_per_second", "padding", "data_wait", "memory_mib"],
+    "validation": ["perplexity"],
+    "train_by_source": ["small"],
+    "test_by_set": ["small/bleu", "small/chrf++"],
+}
+
+
+def test_tensorboard_has_every_promised_tag(small_run: Path) -> None:
+    tags = read_events(small_run / "tensorboard").Tags()
+    promised = {f"{group}/{name}" for group, names in TAGS.items() for name in names}
+    assert promised <= set(tags["scalars"])
+    assert "validation/attention" in tags["images"]
+    assert "validation/translations/text_summary" in tags["tensors"]
 
 
 def test_a_second_training_of_a_finished_run_says_so_and_changes_nothing(small: Path, small_copy: Path) -> None:

