@@ -72,7 +72,7 @@ class GeneratedData(DataHandler):
             max_length=row_length,
         )
         self.training_batches = TrainingBatches(
-            text=text, row_length=row_length, rows=rows, drawn=(count,), seed=1, processes=1
+            text=text, row_length=row_length, rows=rows, draw_counts=(count,), seed=1, processes=1
         )
 
 

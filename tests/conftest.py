@@ -29,7 +29,6 @@ DEAREST = (
     "test_docs_commands.py",
     "training/test_distributed.py",
     "training/test_launching.py",
-    "training/test_kill.py",
     "core/test_toy_tasks.py",
     "equal/test_compiled_passes.py",
     "evaluation/test_evaluate.py",

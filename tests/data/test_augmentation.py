@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from translator.config.training_section import AugmentationConfig
 from translator.data.augmentation import Augmentation, SidePair, with_typos, without_final_punctuation
-from translator.data.mixture import Drawn
+from translator.data.mixture import Draws
 from translator.subword.placeholders import PLACEHOLDERS
 
 PAIR = SidePair('He said: "In 1984 I sold 25 books to Sara."', "او گفت: «در ۱۹۸۴ من ۲۵ کتاب به Sara فروختم.»")
@@ -26,8 +26,8 @@ def results(
     pair: SidePair = PAIR, count: int = 60, placeholders: str = PLACEHOLDERS[:4], **rates: Any
 ) -> list[SidePair]:
     augmentation = Augmentation(AugmentationConfig(**rates), placeholders)
-    drawn = Drawn(epoch=0, pairs=np.arange(count), repetitions=np.zeros(count, np.int32))
-    chosen = augmentation.chosen(1, drawn).tolist()
+    draws = Draws(epoch=0, pairs=np.arange(count), repetitions=np.zeros(count, np.int32))
+    chosen = augmentation.chosen(1, draws).tolist()
     return [augmentation.apply(pair, kinds, str(seed)) for seed, kinds in enumerate(chosen)]
 
 

@@ -10,27 +10,27 @@ import pytest
 
 from translator.config.training_section import AugmentationConfig
 from translator.data.epoch_text import EpochText
-from translator.data.mixture import Drawn
+from translator.data.mixture import Draws
 
 Rows = list[tuple[list[int], list[int]]]  # of each pair, the ids of both sides
 
 
-def drawn(text: EpochText, epoch: int = 0, times: int = 1) -> Drawn:
+def draws_of(text: EpochText, epoch: int = 0, times: int = 1) -> Draws:
     """Each pair of the corpus, drawn so many times."""
     pairs = np.repeat(np.arange(len(text.store)), times)
     repetitions = np.tile(np.arange(times, dtype=np.int32), len(text.store))
-    return Drawn(epoch=epoch, pairs=pairs, repetitions=repetitions)
+    return Draws(epoch=epoch, pairs=pairs, repetitions=repetitions)
 
 
-def rows_of(text: EpochText, drawn: Drawn) -> Rows:
-    source, target = text.ids(drawn)
+def rows_of(text: EpochText, draws: Draws) -> Rows:
+    source, target = text.ids(draws)
     sources = np.split(source.ids, np.cumsum(source.lengths)[:-1])
     targets = np.split(target.ids, np.cumsum(target.lengths)[:-1])
     return [(source.tolist(), target.tolist()) for source, target in zip(sources, targets, strict=True)]
 
 
 def rows(text: EpochText, epoch: int = 0, times: int = 1) -> Rows:
-    return rows_of(text, drawn(text, epoch, times))
+    return rows_of(text, draws_of(text, epoch, times))
 
 
 def lines(text: EpochText, column: int) -> list[str]:
@@ -60,10 +60,10 @@ def test_sampling_keeps_the_text(sampled_text: EpochText, column: int) -> None:
 
 def test_the_ids_of_a_pair_do_not_depend_on_the_pairs_around_it(sampled_text: EpochText) -> None:
     text = dataclasses.replace(sampled_text, augmentation=AugmentationConfig(typos=0.5))
-    all_drawn = drawn(text, epoch=3, times=2)
-    expected = rows_of(text, all_drawn)
-    for places in np.array_split(np.random.default_rng(1).permutation(len(all_drawn.pairs)), 9):
-        assert rows_of(text, all_drawn.at(places)) == [expected[place] for place in places]
+    all_draws = draws_of(text, epoch=3, times=2)
+    expected = rows_of(text, all_draws)
+    for places in np.array_split(np.random.default_rng(1).permutation(len(all_draws.pairs)), 9):
+        assert rows_of(text, all_draws.at(places)) == [expected[place] for place in places]
 
 
 def test_another_process_makes_the_same_ids(sampled_text: EpochText) -> None:
@@ -122,8 +122,8 @@ def augmented(unsampled: EpochText) -> EpochText:
 
 
 def test_only_pairs_that_are_said_to_change_do(augmented: EpochText) -> None:
-    all_drawn = drawn(augmented)
-    stays = ~augmented.is_changed(all_drawn)
+    all_draws = draws_of(augmented)
+    stays = ~augmented.is_changed(all_draws)
     plain = dataclasses.replace(augmented, augmentation=AugmentationConfig())
     for row, plain_row, is_plain in zip(rows(augmented), rows(plain), stays, strict=True):
         assert row == plain_row or not is_plain
@@ -132,7 +132,7 @@ def test_only_pairs_that_are_said_to_change_do(augmented: EpochText) -> None:
 @pytest.mark.parametrize("rate", [0.1, 0.5])
 def test_a_kind_of_change_is_made_at_its_rate(unsampled: EpochText, rate: float) -> None:
     text = dataclasses.replace(unsampled, augmentation=AugmentationConfig(typos=rate, final_punctuation=rate))
-    chosen = np.concatenate([text.is_changed(drawn(text, epoch)) for epoch in range(50)])
+    chosen = np.concatenate([text.is_changed(draws_of(text, epoch)) for epoch in range(50)])
     assert chosen.mean() == pytest.approx(1 - (1 - rate) ** 2, abs=0.03)
 
 

@@ -43,7 +43,9 @@ def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor
     bias = by_head(mask) if mask is not None and is_bias else None
 
     # The scores: Q Kᵀ / √K of each head, plus the bias.
-    product = scaled_bmm(by_head(query), by_head(key).transpose(1, 2), query.size(3) ** -0.5, bias)
+    transposed_key = by_head(key).transpose(1, 2)  # (R * H, K, S)
+    scale = query.size(3) ** -0.5
+    product = scaled_bmm(by_head(query), transposed_key, scale, bias)
     scores = product.view(*query.shape[:3], key.size(2))  # (R, H, T, S)
 
     # A forbidden key gets the score -inf, and so no weight.

@@ -60,10 +60,14 @@ def plan_rows(
     """
     order = np.arange(len(source_lengths), dtype=np.int32)
     generator.shuffle(order)
-    rows = list(_first_fit(order.tolist(), source_lengths[order].tolist(), target_lengths[order].tolist(), row_length))
-    pair_counts = np.fromiter(map(len, rows), np.int64, len(rows))
+    ordered_sources = source_lengths[order].tolist()
+    ordered_targets = target_lengths[order].tolist()
+    rows = list(_first_fit(order.tolist(), ordered_sources, ordered_targets, row_length))
+
     pairs = np.fromiter(itertools.chain.from_iterable(rows), np.int32, len(order))
-    return RowPlan(pairs=pairs, starts=np.concatenate(([0], np.cumsum(pair_counts))))
+    starts = np.zeros(len(rows) + 1, np.int64)
+    starts[1:] = np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)))
+    return RowPlan(pairs=pairs, starts=starts)
 
 
 def _first_fit(

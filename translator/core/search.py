@@ -91,12 +91,16 @@ def largest(values: Tensor, count: int) -> Largest:
     `torch.topk` alone leaves the order of ties open, so that a translation could differ between machines. C is
     `count`, or V if that is smaller. `speed/top_k.py` has a form for a GPU.
     """
-    count = min(count, values.size(1))
+    vocabulary = values.size(1)
+    count = min(count, vocabulary)
     # One value more than necessary shows whether ties with the last one were left out.
-    best, indices = values.topk(min(count + 1, values.size(1)), dim=1)
-    is_tie = (best[:, 1:] == best[:, :-1]) & (best[:, 1:] > -torch.inf)
+    best, indices = values.topk(min(count + 1, vocabulary), dim=1)
+    is_equal_to_next = best[:, 1:] == best[:, :-1]
+    is_possible = best[:, 1:] > -torch.inf
+    has_tie = (is_equal_to_next & is_possible).any(dim=1)
+
     # Rows with ties are rare in float32: sort them whole.
-    tied_rows = is_tie.any(dim=1).nonzero().squeeze(1)
+    tied_rows = has_tie.nonzero().squeeze(1)
     if len(tied_rows) > 0:
         in_order = values[tied_rows].sort(dim=1, descending=True, stable=True).indices
         indices[tied_rows] = in_order[:, : indices.size(1)]

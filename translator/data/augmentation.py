@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from translator.config.training_section import AugmentationConfig
-from translator.data.mixture import Drawn
+from translator.data.mixture import Draws
 from translator.subword.spelling import NEIGHBOURING_KEYS
 
 SHARE_OF_TYPOS: Final = 0.2  # in a text that gets typos, the share of its longer words that are mistyped
@@ -47,12 +47,12 @@ class Augmentation:
         ]
         self._changes = [(rate, change) for rate, change in changes if rate > 0]
 
-    def chosen(self, seed: int, drawn: Drawn) -> NDArray[np.bool_]:
+    def chosen(self, seed: int, draws: Draws) -> NDArray[np.bool_]:
         """Return which changes are made to each of N drawn pairs, (N, kinds), a pure function of both."""
-        columns = []
+        chosen = np.zeros((len(draws.pairs), len(self._changes)), np.bool_)
         for kind, (rate, _) in enumerate(self._changes):
-            columns.append(_uniform(seed, drawn, kind) < rate)
-        return np.stack(columns, axis=1) if columns else np.zeros((len(drawn.pairs), 0), np.bool_)
+            chosen[:, kind] = _uniform(seed, draws, kind) < rate
+        return chosen
 
     def apply(self, pair: SidePair, chosen: Sequence[bool], seed: str) -> SidePair:
         """Return `pair` with the `chosen` kinds of changes; the same for the same `seed`."""
@@ -88,16 +88,25 @@ class Augmentation:
         return _with_replaced_words(pair, placeholder_of_word)
 
 
-def _uniform(seed: int, drawn: Drawn, kind: int) -> NDArray[np.float64]:
+def _uniform(seed: int, draws: Draws, kind: int) -> NDArray[np.float64]:
     """Return a number (N,) from 0 to 1 for each drawn pair, by SplitMix64 (Steele et al. 2014)."""
-    bits = np.full(len(drawn.pairs), seed, np.uint64)
+    step = np.uint64(0x9E3779B97F4A7C15)
+    first_factor = np.uint64(0xBF58476D1CE4E5B9)
+    second_factor = np.uint64(0x94D049BB133111EB)
+
     # One round for each number that the result depends on.
-    for values in (drawn.epoch, drawn.pairs, drawn.repetitions, kind):
-        bits = bits + np.uint64(0x9E3779B97F4A7C15) + np.asarray(values).astype(np.uint64)
-        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        bits = bits ^ (bits >> np.uint64(31))
-    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    bits = np.full(len(draws.pairs), seed, np.uint64)
+    for values in (draws.epoch, draws.pairs, draws.repetitions, kind):
+        bits = bits + step + np.asarray(values).astype(np.uint64)
+        bits ^= bits >> np.uint64(30)
+        bits *= first_factor
+        bits ^= bits >> np.uint64(27)
+        bits *= second_factor
+        bits ^= bits >> np.uint64(31)
+
+    # The upper 53 bits, which a float64 holds exactly.
+    upper_bits = bits >> np.uint64(11)
+    return upper_bits.astype(np.float64) * 2.0**-53
 
 
 # --- placeholders ---

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from translator.config.training_section import AugmentationConfig
 from translator.core.batch import Ids, Numbers
 from translator.data.augmentation import Augmentation, SidePair
-from translator.data.mixture import Drawn
+from translator.data.mixture import Draws
 from translator.data.pair_text import PairText
 from translator.data.token_store import PairStore
 from translator.run.files import DIGITS_IN_NAME, sha256_of_json
@@ -61,18 +61,18 @@ class EpochText:
         }
         return sha256_of_json(origin)[:DIGITS_IN_NAME]
 
-    def is_changed(self, drawn: Drawn) -> NDArray[np.bool_]:
+    def is_changed(self, draws: Draws) -> NDArray[np.bool_]:
         """Return which of the pairs may differ from the stored text, (N,)."""
         if self.sampling > 0:
-            return np.ones(len(drawn.pairs), np.bool_)
-        return np.asarray(self._changes.chosen(self.seed, drawn).any(axis=1))
+            return np.ones(len(draws.pairs), np.bool_)
+        return np.asarray(self._changes.chosen(self.seed, draws).any(axis=1))
 
-    def ids(self, drawn: Drawn) -> tuple[FlatRows, FlatRows]:
+    def ids(self, draws: Draws) -> tuple[FlatRows, FlatRows]:
         """Return the ids of the sources and the targets of the pairs."""
-        source, target = self.store.flat(drawn.pairs)
-        places = np.flatnonzero(self.is_changed(drawn))
+        source, target = self.store.flat(draws.pairs)
+        places = np.flatnonzero(self.is_changed(draws))
         if len(places) > 0:
-            source_rows, target_rows = zip(*self._changed_rows(drawn.at(places)), strict=True)
+            source_rows, target_rows = zip(*self._changed_rows(draws.at(places)), strict=True)
             source = _with_rows(source, places, source_rows)
             target = _with_rows(target, places, target_rows)
         return source, target
@@ -87,12 +87,12 @@ class EpochText:
     def _changes(self) -> Augmentation:
         return Augmentation(self.augmentation, self._placeholders)
 
-    def _changed_rows(self, drawn: Drawn) -> list[tuple[Ids, Ids]]:
+    def _changed_rows(self, draws: Draws) -> list[tuple[Ids, Ids]]:
         """Return the ids of each pair, for the source and for the target."""
-        chosen = self._changes.chosen(self.seed, drawn).tolist()
+        chosen = self._changes.chosen(self.seed, draws).tolist()
         rows = []
-        for pair, repetition, kinds in zip(drawn.pairs.tolist(), drawn.repetitions.tolist(), chosen, strict=True):
-            rows.append(_changed_row(self, drawn.epoch, pair, repetition, tuple(kinds)))
+        for pair, repetition, kinds in zip(draws.pairs.tolist(), draws.repetitions.tolist(), chosen, strict=True):
+            rows.append(_changed_row(self, draws.epoch, pair, repetition, tuple(kinds)))
         return rows
 
     def _encoded(self, pair: SidePair) -> list[list[int]]:
@@ -145,9 +145,11 @@ def _with_rows(rows: FlatRows, places: Numbers, new_rows: Sequence[Ids]) -> Flat
     lengths = rows.lengths.copy()
     lengths[places] = [len(row) for row in new_rows]
 
-    # The tokens of both kinds of sentences keep their order.
-    ids = np.empty(int(lengths.sum()), np.int32)
-    is_of_new = np.repeat(is_new, lengths)
-    ids[is_of_new] = np.concatenate(new_rows)
-    ids[~is_of_new] = rows.ids[np.repeat(~is_new, rows.lengths)]
+    # Sentences keep their order, so each kind of tokens is copied at once.
+    is_new_token = np.repeat(is_new, lengths)
+    is_old_token = ~is_new_token
+    stays = np.repeat(~is_new, rows.lengths)  # of the old tokens
+    ids = np.empty(len(is_new_token), np.int32)
+    ids[is_new_token] = np.concatenate(new_rows)
+    ids[is_old_token] = rows.ids[stays]
     return FlatRows(ids=ids, lengths=lengths)

@@ -115,7 +115,7 @@ class DataHandler:
             text=text,
             row_length=self._row_length,
             rows=self._rows,
-            drawn=tuple(row.drawn for row in self.mixture),
+            draw_counts=tuple(row.drawn for row in self.mixture),
             seed=config.run.seed,
             processes=processes,
         )
@@ -174,11 +174,16 @@ class DataHandler:
     def validation_batches(self) -> Iterator[Batch]:
         """Yield every usable validation pair once, in batches that are the same for every call and seed."""
         store = self._stores["validation"]
-        usable = np.concatenate([np.zeros(0, np.int64), *store.usable_by_source(self._row_length)])
-        plan = plan_rows(*store.lengths(usable), self._row_length, epoch_generator(0, 0))
+        no_pairs = np.zeros(0, np.int64)  # without sources there is nothing to concatenate
+        usable = np.concatenate([no_pairs, *store.usable_by_source(self._row_length)])
+        source_lengths, target_lengths = store.lengths(usable)
+        plan = plan_rows(source_lengths, target_lengths, self._row_length, epoch_generator(0, 0))
         for begin in range(0, len(plan), self._rows):
+            # The last batch ends with empty rows.
             end = min(begin + self._rows, len(plan))
             pair_counts = np.zeros(self._rows, np.int64)
             pair_counts[: end - begin] = plan.pair_counts(begin, end)
+
             pairs = usable[plan.pairs_of(begin, end)]
-            yield batch_of(*store.flat(pairs), pairs, pair_counts, self._row_length)
+            source, target = store.flat(pairs)
+            yield batch_of(source, target, pairs, pair_counts, self._row_length)

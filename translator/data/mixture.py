@@ -54,19 +54,19 @@ def mixture_rows(pairs: Mapping[str, int], weights: Mapping[str, float], tempera
     return rows
 
 
-class Drawn(NamedTuple):
+class Draws(NamedTuple):
     """Pairs that an epoch draws."""
 
     epoch: int  # from 0
     pairs: Numbers  # (N,) numbers in the split
     repetitions: NDArray[np.int32]  # (N,) how often the epoch has drawn each pair before
 
-    def at(self, places: Numbers) -> "Drawn":
+    def at(self, places: Numbers) -> "Draws":
         """Return those at `places`."""
-        return Drawn(self.epoch, self.pairs[places], self.repetitions[places])
+        return Draws(self.epoch, self.pairs[places], self.repetitions[places])
 
 
-def epoch_draws(usable: Sequence[Numbers], draw_counts: Sequence[int], seed: int, epoch: int) -> Drawn:
+def epoch_draws(usable: Sequence[Numbers], draw_counts: Sequence[int], seed: int, epoch: int) -> Draws:
     """Return the pairs of one epoch in ascending order; a pair drawn twice occurs twice.
 
     The draws depend only on seed and epoch. After any number of epochs, the counts of a source's pairs differ by at
@@ -78,14 +78,18 @@ def epoch_draws(usable: Sequence[Numbers], draw_counts: Sequence[int], seed: int
         seed: `run.seed`.
         epoch: number of the epoch, from 0.
     """
+    # 1. The draws of all sources.
     parts = [np.zeros(0, np.int64)]
     for source, (numbers, count) in enumerate(zip(usable, draw_counts, strict=True)):
         if count > 0:
             parts += _source_draws(numbers, count, seed, source, epoch)
     pairs = np.sort(np.concatenate(parts))
-    first_places = np.searchsorted(pairs, pairs)  # of equal pairs
-    repetitions = (np.arange(len(pairs)) - first_places).astype(np.int32)
-    return Drawn(epoch=epoch, pairs=pairs, repetitions=repetitions)
+
+    # 2. Equal pairs now stand side by side: a pair's distance from the first of them counts the draws before.
+    places = np.arange(len(pairs))
+    first_places = np.searchsorted(pairs, pairs)
+    repetitions = (places - first_places).astype(np.int32)
+    return Draws(epoch=epoch, pairs=pairs, repetitions=repetitions)
 
 
 def _source_draws(numbers: Numbers, count: int, seed: int, source: int, epoch: int) -> Iterator[Numbers]:

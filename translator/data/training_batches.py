@@ -28,7 +28,7 @@ from torch.utils.data import DataLoader, Dataset
 from translator.core.batch import Batch, Numbers, StepBatches, collate
 from translator.core.packing import RowPlan, plan_rows
 from translator.data.epoch_text import EpochText
-from translator.data.mixture import Drawn, epoch_draws, epoch_generator
+from translator.data.mixture import Draws, epoch_draws, epoch_generator
 from translator.errors import CheckpointError
 from translator.run.signals import STOP_SIGNALS
 from translator.run.workers import WorkerPool, available_cores, map_in_order, result_of
@@ -52,7 +52,7 @@ class DataPosition:
 class PlannedBatch(NamedTuple):
     """The pairs of one rank's rows of a batch: all that a process needs to make it, and what follows it."""
 
-    drawn: Drawn  # (N,)
+    draws: Draws  # (N,)
     pair_counts: Numbers  # (R,) number of pairs in each row; 0 for an empty row
     target_tokens: int  # of all ranks
     next_position: DataPosition  # where the next batch begins
@@ -61,8 +61,8 @@ class PlannedBatch(NamedTuple):
 class EpochPlan(NamedTuple):
     """The pairs of an epoch and its division into rows."""
 
-    drawn: Drawn  # (N,)
-    rows: RowPlan  # its numbers are places in `drawn`
+    draws: Draws  # (N,)
+    rows: RowPlan  # its numbers are places in `draws`
     target_lengths: NDArray[np.int32]  # (N,) tokens of each target sentence, EOS included
 
     def batch(self, begin: int, rows: int, rank: int, world_size: int) -> PlannedBatch:
@@ -75,9 +75,9 @@ class EpochPlan(NamedTuple):
         pair_counts = np.zeros(rows_of_rank, np.int64)
         pair_counts[: end_of_rank - begin_of_rank] = self.rows.pair_counts(begin_of_rank, end_of_rank)
         places = self.rows.pairs_of(begin, end)  # of all ranks
-        epoch = self.drawn.epoch
+        epoch = self.draws.epoch
         return PlannedBatch(
-            drawn=self.drawn.at(self.rows.pairs_of(begin_of_rank, end_of_rank)),
+            draws=self.draws.at(self.rows.pairs_of(begin_of_rank, end_of_rank)),
             pair_counts=pair_counts,
             target_tokens=int(self.target_lengths[places].sum()),
             next_position=DataPosition(epoch, end) if end < len(self.rows) else DataPosition(epoch + 1, 0),
@@ -93,8 +93,8 @@ class BatchMaker(Dataset[tuple[Batch, PlannedBatch]]):
 
     def __getitem__(self, planned: PlannedBatch) -> tuple[Batch, PlannedBatch]:
         """Return the batch of `planned`, with its plan."""
-        source, target = self._text.ids(planned.drawn)
-        return batch_of(source, target, planned.drawn.pairs, planned.pair_counts, self._row_length), planned
+        source, target = self._text.ids(planned.draws)
+        return batch_of(source, target, planned.draws.pairs, planned.pair_counts, self._row_length), planned
 
 
 def batch_of(source: FlatRows, target: FlatRows, pairs: Numbers, pair_counts: Numbers, row_length: int) -> Batch:
@@ -117,7 +117,7 @@ class TrainingBatches:
     text: EpochText
     row_length: int  # L, `batching.max_length`; longer pairs are left out
     rows: int  # R
-    drawn: tuple[int, ...]  # pairs of each source in an epoch
+    draw_counts: tuple[int, ...]  # pairs of each source in an epoch
     seed: int
     processes: int  # that encode changed text for the first plan, for which training waits
 
@@ -178,7 +178,7 @@ class TrainingBatches:
                 row_count = len(plan.rows)
                 if row >= row_count:
                     raise CheckpointError(
-                        f"the run would resume at row {row} of epoch {plan.drawn.epoch}, which has {row_count} rows: "
+                        f"the run would resume at row {row} of epoch {plan.draws.epoch}, which has {row_count} rows: "
                         "the newest checkpoint is damaged; delete its folder to resume from the one before it"
                     )
                 for begin in range(row, row_count, self.rows):
@@ -190,7 +190,7 @@ class TrainingBatches:
     def _plans(self, first: int) -> Generator[EpochPlan, None, None]:
         """Yield the plan of epoch `first` and of all later ones; each is made ahead, while the one before is read."""
         # A small plan takes less time than the start of a process.
-        if sum(self.drawn) < _WORTH_A_PROCESS:
+        if sum(self.draw_counts) < _WORTH_A_PROCESS:
             yield from map(self.plan, itertools.count(first))
         plan = self.plan(first, self.processes)
         with contextlib.closing(WorkerPool(functools.partial(_planner, self), 1, _NICENESS)) as pool:
@@ -203,22 +203,26 @@ class TrainingBatches:
         """Return the plan of `epoch`, whose changed texts are encoded by `processes`."""
         # 1. The pairs that the epoch draws, and their stored lengths.
         store = self.text.store
-        drawn = epoch_draws(store.usable_by_source(self.row_length), self.drawn, self.seed, epoch)
-        source_lengths, target_lengths = (lengths.astype(np.int32) for lengths in store.lengths(drawn.pairs))
+        draws = epoch_draws(store.usable_by_source(self.row_length), self.draw_counts, self.seed, epoch)
+        stored_source, stored_target = store.lengths(draws.pairs)
+        source_lengths = stored_source.astype(np.int32)
+        target_lengths = stored_target.astype(np.int32)
 
-        # 2. The lengths of those that the epoch changes.
-        changed = np.flatnonzero(self.text.is_changed(drawn))
-        blocks = [changed[begin : begin + _PAIRS_AT_ONCE] for begin in range(0, len(changed), _PAIRS_AT_ONCE)]
+        # 2. The lengths of those that the epoch changes, with the special token of each side.
+        changed_places = np.flatnonzero(self.text.is_changed(draws))
+        blocks = []
+        for begin in range(0, len(changed_places), _PAIRS_AT_ONCE):
+            blocks.append(changed_places[begin : begin + _PAIRS_AT_ONCE])
         encoder = functools.partial(_length_encoder, self.text)
-        measured = map_in_order(encoder, [drawn.at(block) for block in blocks], processes)
-        with contextlib.closing(measured):
-            for block, (source, target) in zip(blocks, measured, strict=True):
+        lengths_of_blocks = map_in_order(encoder, [draws.at(block) for block in blocks], processes)
+        with contextlib.closing(lengths_of_blocks):
+            for block, (source, target) in zip(blocks, lengths_of_blocks, strict=True):
                 source_lengths[block] = source + 1
                 target_lengths[block] = target + 1
 
         # 3. The rows.
         rows = plan_rows(source_lengths, target_lengths, self.row_length, epoch_generator(self.seed, epoch))
-        return EpochPlan(drawn, rows, target_lengths)
+        return EpochPlan(draws, rows, target_lengths)
 
 
 def _planner(batches: TrainingBatches) -> Callable[[int], EpochPlan]:
@@ -226,11 +230,11 @@ def _planner(batches: TrainingBatches) -> Callable[[int], EpochPlan]:
     return batches.plan
 
 
-def _length_encoder(text: EpochText) -> Callable[[Drawn], tuple[Numbers, Numbers]]:
+def _length_encoder(text: EpochText) -> Callable[[Draws], tuple[Numbers, Numbers]]:
     """Return the function that measures changed pairs, for a process that keeps the files of `text` open."""
 
-    def lengths(drawn: Drawn) -> tuple[Numbers, Numbers]:
-        source, target = text.ids(drawn)
+    def lengths(draws: Draws) -> tuple[Numbers, Numbers]:
+        source, target = text.ids(draws)
         return source.lengths, target.lengths
 
     return lengths

@@ -149,7 +149,7 @@ def _first_difference(baseline: ScoredSet, scored: ScoredSet) -> str | None:
         return f"they have {len(first.sources):,} and {len(second.sources):,} sentences"
     for side in ("sources", "references"):
         pairs = zip(getattr(first, side), getattr(second, side), strict=True)
-        for number, (text, other) in enumerate(pairs, start=1):
-            if text != other:
+        for number, (first_text, second_text) in enumerate(pairs, start=1):
+            if first_text != second_text:
                 return f"sentence {number:,} has different {side}"
     return None

@@ -20,7 +20,7 @@ from translator.run.files import write_json
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
 
-_MOST: Final = 1_000  # sentences that are translated
+_LARGEST_SAMPLE: Final = 1_000  # sentences that are translated
 _FEWEST: Final = 20
 _STEPS: Final = 20  # of Newton's method
 
@@ -41,24 +41,33 @@ def keep_confidence(run: RunFolder, pairs: Sequence[tuple[str, str]]) -> None:
     if len(pairs) < _FEWEST or read_confidence(run.confidence_file, checkpoint) is not None:
         return
 
-    # 1. Translate as `translator translate` does by default, with exact scores, and compare with the references.
-    chosen = [pairs[number] for number in evenly_spread(len(pairs), _MOST)]
+    # 1. Translate as `translator translate` does by default, with exact scores.
+    chosen_pairs = [pairs[number] for number in evenly_spread(len(pairs), _LARGEST_SAMPLE)]
+    sources = [source for source, _ in chosen_pairs]
+    references = [(reference,) for _, reference in chosen_pairs]
     translator = Translator.load(run.path, checkpoint=checkpoint)
-    best = [ranked[0] for ranked in translator.translations([source for source, _ in chosen])]
-    inputs = np.array([features(translation) for translation in best])  # (N, F)
-    chrf = sentence_chrf([translation.text for translation in best], [(reference,) for _, reference in chosen])
+    translations = [ranked[0] for ranked in translator.translations(sources)]
+    inputs = np.array([features(translation) for translation in translations])  # (N, F)
+
+    # 2. The better half, by chrF, is good.
+    chrf = sentence_chrf([translation.text for translation in translations], references)
     median = float(np.median(chrf))
     good = np.array(chrf) >= median  # (N,)
 
-    # 2. Fit on all sentences. Judge what the fit on every other sentence says of those between.
+    # 3. Fit on all sentences. Judge what the fit on every second sentence says of those between.
     weights = tuple(fit(inputs, good).tolist())
-    judged = np.empty(len(good))
-    for half, other in ((0, 1), (1, 0)):
-        judged[half::2] = predict(fit(inputs[other::2], good[other::2]), inputs[half::2])
+    predicted = np.empty(len(good))
+    for judged_half, fitted_half in ((0, 1), (1, 0)):
+        half_weights = fit(inputs[fitted_half::2], good[fitted_half::2])
+        predicted[judged_half::2] = predict(half_weights, inputs[judged_half::2])
 
-    # 3. Keep and report it.
-    fitted = {"search": search_label(translator.search), "sentences": len(good), "median_chrf": median}
-    measured: dict[str, Any] = fitted | judgement(judged, good)
+    # 4. Keep and report it.
+    measured: dict[str, Any] = {
+        "search": search_label(translator.search),
+        "sentences": len(good),
+        "median_chrf": median,
+    }
+    measured |= judgement(predicted, good)
     write_json(run.confidence_file, asdict(Confidence(checkpoint, weights, measured)))
     report = "confidence on the validation text: calibration error %.3f, area under the curve %.3f"
     LOGGER.info(report, measured["calibration_error"], measured["area_under_curve"])
@@ -88,18 +97,27 @@ def predict(weights: Floats, inputs: Floats) -> Floats:
     return probabilities
 
 
-def judgement(judged: Floats, good: Booleans) -> dict[str, Any]:
+def judgement(predicted: Floats, good: Booleans) -> dict[str, Any]:
     """Return how right N probabilities are that sentences are `good`.
 
     It has the expected calibration error, the area under the curve (the probability that a good sentence has more than
     another), and for each tenth from 0 to 1 that occurs: its sentences, their mean probability, the share of good ones.
     """
-    tenths = np.minimum(judged * 10, 9).astype(np.int64)
+    # 1. Each tenth, and by how much its mean probability misses its share of good sentences.
+    tenths = np.minimum(predicted * 10, 9).astype(np.int64)
     reliability = []
+    error_sum = 0.0
     for tenth in np.unique(tenths):
         inside = tenths == tenth
-        reliability.append((int(inside.sum()), float(judged[inside].mean()), float(good[inside].mean())))
-    error = sum(count * abs(mean - share) for count, mean, share in reliability) / len(good)
-    differences = np.subtract.outer(judged[good], judged[~good])
-    area = (np.sign(differences).mean() + 1) / 2 if differences.size else 0.5
-    return {"calibration_error": error, "area_under_curve": float(area), "reliability": reliability}
+        count = int(inside.sum())
+        mean = float(predicted[inside].mean())
+        share = float(good[inside].mean())
+        reliability.append((count, mean, share))
+        error_sum += count * abs(mean - share)
+
+    # 2. The area: every good sentence against every other one; an equal probability counts half.
+    differences = np.subtract.outer(predicted[good], predicted[~good])
+    area = 0.5
+    if differences.size > 0:
+        area = float((np.sign(differences).mean() + 1) / 2)
+    return {"calibration_error": error_sum / len(good), "area_under_curve": area, "reliability": reliability}

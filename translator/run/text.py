@@ -57,15 +57,21 @@ def install_command(*arguments: str) -> str:
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1) -> str:
     """Return `rows` under `header` and a rule; the first `text_columns` are left-aligned, the others right-aligned."""
-    columns = list(zip(header, *rows, strict=True))
+    # 1. Pad each column to its longest cell.
+    columns = zip(header, *rows, strict=True)
     padded_columns = []
     for number, column in enumerate(columns):
         width = max(map(len, column))
         align = str.ljust if number < text_columns else str.rjust
         padded_columns.append([align(cell, width) for cell in column])
-    lines = ["  ".join(cells).rstrip() for cells in zip(*padded_columns, strict=True)]
+
+    # 2. Join the rows, with the rule below the header.
+    lines = []
+    for cells in zip(*padded_columns, strict=True):
+        lines.append("  ".join(cells).rstrip())
     rule = "-" * max(map(len, lines))
-    return "\n".join([lines[0], rule, *lines[1:]])
+    lines.insert(1, rule)
+    return "\n".join(lines)
 
 
 def write_lines(output: TextIO, lines: Sequence[str]) -> None:

@@ -180,11 +180,11 @@ def _check_limits(model: dict[str, Any], lines: Sequence[str], form: Form) -> No
         limit = model["limits"][name]
         if size > limit:
             raise HTTPException(413, f"the text has {size} {name}, but the limit is {limit}; send it in parts")
-    most = model["limits"]["translations"]
-    if form.translations > most:
+    largest_count = model["limits"]["translations"]
+    if form.translations > largest_count:
         raise InputError(
             f"{form.translations} translations of a line are requested, but the limit of this server with "
-            f"{model['search']['method']} search is {most}"
+            f"{model['search']['method']} search is {largest_count}"
         )
     if form.attention and not model["attention"]:
         raise InputError(f"the {model['engine']} engine does not provide attention")

@@ -145,9 +145,11 @@ def draw_lines(corpus: "PreparedCorpus", split: "Split", side: "Side", limit: in
     # Draw the lines with the smallest random keys; raw bits are the same in every NumPy version.
     is_drawn = np.ones(total, dtype=np.bool_)
     if limit < total:
-        random_seed = np.random.SeedSequence([seed, 0 if side == "en" else 1])
-        keys = np.random.PCG64(random_seed).random_raw(total)
-        is_drawn[np.argpartition(keys, limit)[limit:]] = False
+        number_of_side = 0 if side == "en" else 1
+        generator = np.random.PCG64(np.random.SeedSequence([seed, number_of_side]))
+        keys = generator.random_raw(total)
+        by_key = np.argpartition(keys, limit)
+        is_drawn[by_key[limit:]] = False
 
     lines = itertools.chain.from_iterable(corpus.lines(split, name, side) for name in names)
     yield from itertools.compress(lines, is_drawn.tobytes())  # one byte, 0 or 1, per line

@@ -148,14 +148,15 @@ class Distributed:
     def check_equal(self, values: Mapping[str, Any]) -> None:
         """Raise ConfigError, the same on every rank, with each key whose JSON value is not the same on all ranks."""
         first, *later_ranks = [json.loads(text) for text in self.gather_text(json.dumps(dict(values)))]
-        for rank, other in enumerate(later_ranks, start=1):
-            if other == first:
+        for rank, values_of_rank in enumerate(later_ranks, start=1):
+            if values_of_rank == first:
                 continue
             lines = ["the ranks of this training differ in:"]
-            for key in first | other:
-                if first.get(key) != other.get(key):
-                    ours, theirs = show_value(first.get(key)), show_value(other.get(key))
-                    lines.append(f"  {key}: {ours} on rank 0, {theirs} on rank {rank}")
+            for key in first | values_of_rank:
+                expected = first.get(key)
+                value = values_of_rank.get(key)
+                if value != expected:
+                    lines.append(f"  {key}: {show_value(expected)} on rank 0, {show_value(value)} on rank {rank}")
             lines.append("nothing was trained; start all with the same recipe, --set, version and run folder")
             raise ConfigError("\n".join(lines))
 

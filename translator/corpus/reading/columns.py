@@ -1,7 +1,6 @@
 """Columns of a table: which of them hold the English text, the Persian text and the score of a pair."""
 
 import difflib
-import itertools
 import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
@@ -103,14 +102,23 @@ def columns_of(names: Sequence[str], rows: Sequence[Sequence[str]], source: Sour
 def _place_of_words(rows: Sequence[Sequence[str]], places: Iterable[int], word: re.Pattern[str]) -> int | None:
     """Return the first of `places` with words in half of its texts, and about as many different ones as any."""
     # Keys, addresses and codes of languages have no words, or the same ones in each row.
-    word_counts: dict[int, int] = {}
+    word_counts: dict[int, int] = {}  # of different words, by place
     for place in places:
         texts = [row[place] for row in rows if row[place].strip()]
-        words_of_texts = [words for words in map(word.findall, texts) if words]
-        if 2 * len(words_of_texts) >= len(texts) > 0:
-            word_counts[place] = len(set(itertools.chain.from_iterable(words_of_texts)))
-    most = max(word_counts.values(), default=0)
-    return next((place for place, count in word_counts.items() if count >= _SHARE_OF_WORDS * most), None)
+        vocabulary: set[str] = set()
+        texts_with_words = 0
+        for text in texts:
+            words = word.findall(text)
+            vocabulary.update(words)
+            texts_with_words += bool(words)
+        if 2 * texts_with_words >= len(texts) > 0:
+            word_counts[place] = len(vocabulary)
+
+    largest_count = max(word_counts.values(), default=0)
+    for place, count in word_counts.items():
+        if count >= _SHARE_OF_WORDS * largest_count:
+            return place
+    return None
 
 
 def column_name(column: str | int, names: Sequence[str], label: str) -> str:

@@ -53,12 +53,17 @@ class LossesBySource:
 
     def means(self, total: Callable[[Sequence[float]], list[float]] = list) -> Means:
         """Return the means of what was added since the last call; `total` adds up numbers of all ranks."""
-        losses, tokens = np.array(total(self._sums.ravel().tolist())).reshape(self._sums.shape)
+        # 1. The sums of all ranks, which begin anew here.
+        totals = total(self._sums.ravel().tolist())
+        losses, tokens = np.array(totals).reshape(self._sums.shape)  # (P,) each
         self._sums[:] = 0.0
         if not tokens.any():
             return Means(loss=math.nan, by_source={})
+
+        # 2. The mean of each source, and that of all.
         by_source = {}
         for name, loss_sum, token_count in zip(self.names, losses.tolist(), tokens.tolist(), strict=True):
             if token_count > 0:
                 by_source[name] = loss_sum / token_count
-        return Means(loss=float(losses.sum() / tokens.sum()), by_source=by_source)
+        mean_of_all = float(losses.sum() / tokens.sum())
+        return Means(loss=mean_of_all, by_source=by_source)
