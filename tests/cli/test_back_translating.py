@@ -6,12 +6,10 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.derived_runs import config_of, read_lines, recipe, sentences, to_persian, write_lines
-from tests.support.tiny_runs import run
+from tests.support.derived_runs import config_of, read_lines, sentences, to_persian, write_lines
 from translator.cli import main
 from translator.core import TAG
 from translator.corpus.derived import synthetic_pairs
-from translator.data import DataHandler
 from translator.inference.translator import Translator
 
 pytestmark = pytest.mark.usefixtures("little_effort")
@@ -77,13 +75,6 @@ def test_translations_are_reused(folder: Path, flags: list[str], capsys: pytest.
     assert capsys.readouterr().out.count("exists and is reused") == 2
 
 
-def test_a_run_of_the_other_direction_is_refused(
-    folder: Path, flags: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert back_translate(folder, *flags, run="en-fa") == 2
-    assert "translates en-fa; give a run with corpus.direction: fa-en" in capsys.readouterr().err
-
-
 def test_monolingual_text_in_another_encoding_is_refused_with_its_name(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -93,15 +84,6 @@ def test_monolingual_text_in_another_encoding_is_refused_with_its_name(
     message = capsys.readouterr().err
     assert "old.fa, line 1: not UTF-8" in message
     assert "`iconv -f WINDOWS-1256 " in message
-
-
-def test_monolingual_text_in_a_table_is_refused(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    table = tmp_path / "text.csv"
-    table.write_text("id,text\n1,کتاب کجاست؟\n", encoding="utf-8")
-    assert back_translate(folder, "--monolingual", str(table)) == 2
-    assert "text.csv is CSV; write its text into a file of its own" in capsys.readouterr().err
 
 
 def test_text_of_empty_lines_is_refused(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,20 +131,6 @@ def test_synthetic_english_is_tagged(synthetic: Synthetic) -> None:
     assert read_lines(synthetic.path.with_suffix(".en")) == tagged
 
 
-def test_synthetic_pairs_are_trained_on_with_a_piece_for_the_tag(
-    folder: Path, synthetic: Synthetic, tmp_path: Path
-) -> None:
-    path = synthetic.path
-    source = f"{{name: synthetic, source_path: '{path}.en', target_path: '{path}.fa', use: train}}"
-    overrides = [f"corpus.sources.1={source}", f"run.directory={tmp_path}/run", "subword.model_type=bpe"]
-    config = recipe(folder, "en-fa", *overrides, "training.max_steps=2", "training.validate_every=2")
-    data = DataHandler(config)
-    assert data.corpus.count("train", "synthetic") == 36
-    (tagged,) = data.subword.source.encode([f"{TAG} abc"])
-    assert TAG in "".join(data.subword.source.pieces_of(tagged)[:2]), "a piece, and not unknown"
-    assert run(config).progress.step == 2
-
-
 @pytest.fixture
 def texts_of_the_user(tmp_path: Path) -> Path:
     """A folder of a user with files whose names back-translate would use."""
@@ -194,13 +162,3 @@ def test_back_translation_replaces_no_file_of_the_user(
     assert main([*command, "--monolingual", str(place / monolingual)]) == 2
     assert message in capsys.readouterr().err
     assert contents(texts_of_the_user) == before
-
-
-def test_back_translation_into_a_folder_below_a_file_gives_one_message(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "file").write_text("x", encoding="utf-8")
-    command = ["back-translate", "--run", str(folder / "fa-en"), "--monolingual", str(folder / "persian.txt")]
-    assert main([*command, "--output", str(tmp_path / "file" / "x")]) == 2
-    (message,) = capsys.readouterr().err.splitlines()
-    assert message.endswith("file/x: a part of this path is a file, not a folder; choose another path")

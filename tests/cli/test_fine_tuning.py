@@ -53,12 +53,6 @@ def test_fine_tuning_keeps_the_subword_models(tuned: FineTuning) -> None:
     assert after.sha256 == before.sha256
 
 
-def test_fine_tuning_starts_from_all_weights(tuned: FineTuning) -> None:
-    log = (tuned.folder / "tuned" / "log.txt").read_text(encoding="utf-8")
-    assert "source embedding: 13 of 13 pieces copied" in log
-    assert "newly initialized" not in log
-
-
 def test_fine_tuning_takes_training_settings_from_its_recipe(tuned: FineTuning) -> None:
     shipped = load_config("fine-tune").training.best_metric
     assert tuned.parent.training.best_metric != shipped
@@ -113,11 +107,6 @@ def test_fine_tuning_again_reuses_its_recipe_and_its_run(tuned: FineTuning, caps
     printed = capsys.readouterr().out
     assert "exists and is reused" in printed
     assert "is finished" in printed
-
-
-def test_fine_tuning_again_refuses_other_settings(tuned: FineTuning, capsys: pytest.CaptureFixture[str]) -> None:
-    assert fine_tune(tuned.folder, "--replay", "0.2") == 2
-    assert "tuned.yaml exists and is another recipe than this command makes" in capsys.readouterr().err
 
 
 @pytest.fixture

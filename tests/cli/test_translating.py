@@ -58,22 +58,6 @@ def lines_of(file: Path) -> Lines:
     return file.read_text(encoding="utf-8").split("\n")[:-1]
 
 
-def test_translate_prints_one_line_for_each_of_a_file(
-    run: Path, source: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    printed = translate(capsys, run, "--input", str(source))
-    assert len(printed) == 4
-    assert printed[1] == ""
-
-
-def test_translate_writes_a_file_as_text(
-    run: Path, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    output = tmp_path / "out.txt"
-    assert translate(capsys, run, "--input", str(source), "--output", str(output)) == []
-    assert lines_of(output) == translate(capsys, run, "--input", str(source))
-
-
 def test_translate_writes_a_file_as_tsv(
     run: Path, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -56,13 +56,6 @@ def test_no_lines_get_no_answers(api: TestClient) -> None:
     assert ask(api, lines=[]).json() == {"lines": []}
 
 
-def test_several_translations_are_ranked(api: TestClient) -> None:
-    (line,) = ask(api, text="a b", count=3).json()["lines"]
-    scores = [translation["normalized_score"] for translation in line["translations"]]
-    assert len(scores) == 3
-    assert scores == sorted(scores, reverse=True)
-
-
 def test_a_translation_has_no_attention_unless_it_is_requested(api: TestClient) -> None:
     (line,) = ask(api, text="a b").json()["lines"]
     keys = {"text", "score", "normalized_score", "tokens", "pieces", "finished", "precision"}
@@ -92,13 +85,9 @@ def test_attention_is_sent_on_request(with_attention: Any) -> None:
     ("request_body", "status", "words"),
     [
         ({"lines": ["x" * 31, "y" * 30]}, 413, "the text has 61 characters, but the limit is 60; send it in parts"),
-        ({"text": "\n" * 4}, 413, "the text has 5 lines, but the limit is 4; send it in parts"),
         ({"lines": ["a", None]}, 422, r"lines\.1: must be a valid string"),
         ({"text": "a", "count": 4}, 422, "4 translations of a line are requested, but the limit .* beam search is 3"),
         ({"text": "a", "count": "2"}, 422, "count: must be a valid integer"),
-        ({"text": "a", "lines": ["a"]}, 422, "^give either `text` or `lines`$"),
-        ({"text": "a", "beam": 3}, 422, "beam: unknown key"),
-        (b"{", 422, "the body is not valid JSON: Expecting property name .* "),
         (b"[" * 4_000, 400, "error parsing the body"),
         (
             b'{"text": "a"}' + b" " * 5_000,
@@ -158,10 +147,6 @@ def test_model_endpoint_describes_search_and_versions(api: TestClient) -> None:
     assert set(model["versions"]) == {"translator", "python", "torch"}
 
 
-def test_health_endpoint_counts_waiting_requests(api: TestClient) -> None:
-    assert api.get("/api/health").json() == {"status": "ok", "waiting": 0}
-
-
 def test_openapi_schema_is_served(api: TestClient) -> None:
     schema = api.get("/api/openapi.json").json()
     assert set(schema["paths"]) == {
@@ -216,11 +201,6 @@ def test_page_may_load_only_its_own_files(hostile_page: Any) -> None:
 def test_page_escapes_the_run_name(hostile_page: Any) -> None:
     assert not re.search(r"<style|\bstyle=|\son[a-z]+=|<script>|\u202e", hostile_page.text)
     assert "&lt;script&gt;" in hostile_page.text
-
-
-def test_page_loads_only_its_own_files(hostile_page: Any) -> None:
-    files = set(re.findall(r'(?:src|href)="([^"#]+)"', hostile_page.text))
-    assert files == {"style.css", "script.js", "icon.svg"}
 
 
 @pytest.mark.parametrize(

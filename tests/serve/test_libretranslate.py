@@ -48,10 +48,6 @@ def test_alternatives_are_the_next_translations_as_far_as_the_search_has_them(ad
     assert answer["translatedText"] == ["the cat"]
 
 
-def test_the_server_says_that_it_is_up(address: str) -> None:
-    assert httpx2.get(f"{address}health").json() == {"status": "ok"}
-
-
 @pytest.mark.parametrize(
     ("values", "message"),
     [

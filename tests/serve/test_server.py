@@ -1,10 +1,7 @@
 """The server on a real port: concurrent requests, disconnecting clients, and a stop that answers pending requests."""
 
 import asyncio
-import json
-import signal
 import socket
-import time
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -46,15 +43,6 @@ def send(address: str, body: bytes) -> socket.socket:
     head = "POST /api/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
     return connection
-
-
-def received_text(connection: socket.socket) -> str:
-    """Wait for the answer to a request of one line, and return its translation."""
-    with connection, connection.makefile("rb") as file:
-        answer = json.loads(file.read().partition(b"\r\n\r\n")[2])
-    (line,) = answer["lines"]
-    text: str = line["translations"][0]["text"]
-    return text
 
 
 def waiting(address: str) -> int:
@@ -101,29 +89,6 @@ def test_excess_connections_get_503() -> None:
         first.close()
 
 
-def test_stopping_answers_pending_requests_and_refuses_new_ones() -> None:
-    translator = held()
-    with served(translator) as (address, stop):
-        # One request is in work, and one waits.
-        first = send(address, b'{"text": "a"}')
-        translator.inside.acquire()
-        second = send(address, b'{"text": "b"}')
-        while waiting(address) < 2:
-            pass
-
-        # New requests are refused soon.
-        stop.receive(signal.SIGTERM)
-        with pytest.raises(OSError):
-            while True:
-                connected(address).close()
-
-        # A server that does not wait for pending answers would have ended after this time.
-        time.sleep(0.3)
-        translator.gate.set()
-        assert received_text(first) == "A"
-        assert received_text(second) == "B"
-
-
 def test_a_local_address_is_bound_and_has_a_link() -> None:
     with listening_socket("127.0.0.1", 0) as bound:
         assert is_loopback(bound)
@@ -134,14 +99,6 @@ def test_all_addresses_are_no_loopback_but_have_a_local_link() -> None:
     with listening_socket("0.0.0.0", 0) as bound:
         assert not is_loopback(bound)
         assert url(bound).startswith("http://127.0.0.1:")
-
-
-def test_a_port_in_use_is_refused_with_advice() -> None:
-    with listening_socket("127.0.0.1", 0) as bound:
-        port = bound.getsockname()[1]
-        message = f"cannot listen on 127.0.0.1, port {port}: .* give another --port"
-        with pytest.raises(InputError, match=message), listening_socket("127.0.0.1", port):
-            pass
 
 
 @pytest.mark.parametrize(("host", "port"), [("192.0.2.1", 0), ("127.0.0.1", 70_000), ("no such name", 0)])

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             program = parser()
             options, stray = program.parse_known_args(repeat_set(typed))
             if stray:
-                program.error(advice_on_stray(stray))
+                program.error(advice_on_stray(stray, options.verb.options))
             run = options.verb.function()
             run(options, stop)
     except (TranslatorError, Interrupted) as error:

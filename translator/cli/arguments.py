@@ -7,7 +7,6 @@ import pkgutil
 import re
 import shlex
 import sys
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 Run = Callable[[argparse.Namespace, StopRequest], None]
 Option = tuple[str, dict[str, Any]]
 _OVERRIDE: Final = re.compile(r"[a-z_]+(\.\w+)+=")
-_KEY: Final = re.compile(r"[a-z_]+(\.[a-z_]+)+=?")
-_FLAG: Final = re.compile(r"--?[A-Za-z]\S*")
 _PRECISIONS: Final = ("auto", "float32", "bf16", "int8")
 _RUNS_FOLDER: Final = Path("runs")  # where all recipes put their runs
 
@@ -65,53 +62,31 @@ class Verb:
 
 
 def option(name: str, help_text: str, **settings: Any) -> Option:
-    """Return an argument of a verb: `name` is the flag, a space and the metavar; `settings` go to `add_argument`."""
+    """Return an argument of a verb: `name` is the flag, a space and the metavar; `settings` go to `add_argument`.
+
+    Where the metavar ends in FILE, FOLDER or PATH, the value is a place.
+    """
     flag, _, metavar = name.partition(" ")
     settings["help"] = help_text
     if metavar:
         settings["metavar"] = metavar
+    if metavar.endswith(("FILE", "FOLDER", "PATH")):
+        settings["type"] = place
     return flag, settings
 
 
 class VerbParser(argparse.ArgumentParser):
-    """Answers a mistake with one line, which names the verb or option that was meant."""
+    """Answers a mistake with one line, which names the verb that was meant."""
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Return the options and the arguments that belong to none; refuse unknown verbs and options first."""
-        # argparse would report a missing option before the mistyped one, or none that is similar.
-        self._refuse_mistyped(list(args or ()))
-        return super().parse_known_args(args, namespace)
-
-    def _refuse_mistyped(self, arguments: Sequence[str]) -> None:
-        verbs: list[str] = []
-        flags: list[str] = []
-        for action in self._actions:  # argparse has no public access to them
-            flags += action.option_strings
-            if isinstance(action, argparse._SubParsersAction):
-                verbs += action.choices
-        # A parser of verbs: the first argument decides, and another parser gets the others.
-        if verbs:
-            arguments = arguments[:1]
-            if arguments and not arguments[0].startswith("-") and arguments[0] not in verbs:
-                self.error(f"there is no verb `{arguments[0]}`{_nearest(arguments[0], verbs)}")
-        # A parser of options: `--` ends them, and argparse accepts the beginning of a name.
-        for argument in arguments:
-            if argument == "--":
-                break
-            flag = argument.partition("=")[0]
-            if _FLAG.fullmatch(argument) and not any(name.startswith(flag) for name in flags):
-                self.error(f"there is no option {flag}{_nearest(flag, flags)}")
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        # argparse would list all verbs.
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            self.error(f"there is no verb `{value}`{_nearest(value, action.choices)}")
+        super()._check_value(action, value)
 
     def error(self, message: str) -> NoReturn:
         """End the program with one message; raises SystemExit."""
         self.exit(2, printable(f"{self.prog}: {message} (help: {self.prog} --help)\n"))
-
-    # argparse itself ignores a full disk if Python does not buffer.
-    def _print_message(self, message: str, file: Any = None) -> None:
-        if file is sys.stdout:
-            say(message.removesuffix("\n"))
-        else:
-            super()._print_message(message, file)
 
 
 def _nearest(word: str, known_words: Iterable[str]) -> str:
@@ -120,18 +95,15 @@ def _nearest(word: str, known_words: Iterable[str]) -> str:
     return f"; did you mean {similar_words[0]}?" if similar_words else ""
 
 
-def advice_on_stray(arguments: Sequence[str]) -> str:
-    """Return a message on arguments that belong to no option of their verb."""
-    settings = [argument for argument in arguments if _OVERRIDE.match(argument)]
-    if settings:
-        return f"{settings[0]} belongs to no option; did you mean --set {shlex.join(settings)}?"
-    if _KEY.fullmatch(arguments[0]):
-        return f"{arguments[0]} belongs to no option; did you mean --set {arguments[0]}=VALUE?"
-    if "=" in arguments[0]:
-        return (
-            f"`{arguments[0]}` belongs to no option; a key of the recipe needs its section and --set: section.key=value"
-        )
-    return f"`{arguments[0]}` belongs to no option"
+def advice_on_stray(arguments: Sequence[str], options: Sequence[Option]) -> str:
+    """Return a message on arguments that belong to none of the `options` of their verb."""
+    first = arguments[0]
+    if first.startswith("-"):
+        flag = first.partition("=")[0]
+        return f"there is no option {flag}{_nearest(flag, [name for name, _ in options])}"
+    if "." in first:
+        return f"{first} belongs to no option; did you mean --set {shlex.quote(first)}?"
+    return f"`{first}` belongs to no option; a key of the recipe needs its section and --set: section.key=value"
 
 
 def repeat_set(arguments: Sequence[str]) -> list[str]:
@@ -153,16 +125,10 @@ def repeat_set(arguments: Sequence[str]) -> list[str]:
 def place(text: str) -> str:
     """Return the path of a file or folder; `~` is a home folder.
 
-    Refuses an empty path (an unset shell variable) and control characters; raises InputError for an unknown home.
-
-    A recipe names its paths in one line each, so a path with a line break or a tab could never be read again.
+    Refuses an empty path (an unset shell variable); raises InputError for an unknown home.
     """
     if not text:
         raise argparse.ArgumentTypeError("the path is empty; give a path, for example runs/sample")
-    if any(unicodedata.category(character) == "Cc" for character in text):
-        raise argparse.ArgumentTypeError(
-            f"the path {text!r} has a control character, such as a tab or a line break; rename the file or folder"
-        )
     from translator.config.paths import expand_home  # with all of `config`, which `--help` does without
 
     return expand_home(text)
@@ -170,11 +136,11 @@ def place(text: str) -> str:
 
 _SETTINGS: Final = "override config keys; one or more KEY.PATH=VALUE"
 SET: Final = option("--set KEY.PATH=VALUE", _SETTINGS, dest="overrides", action="append", default=[])
-PARENT_RUN: Final = option("--run FOLDER", "run folder, for example runs/sample", required=True, type=place)
+PARENT_RUN: Final = option("--run FOLDER", "run folder, for example runs/sample", required=True)
 _NEWEST: Final = "run folder, for example runs/sample (default: the newest finished one below runs)"
-RUN: Final = option("--run FOLDER", _NEWEST, type=place)
+RUN: Final = option("--run FOLDER", _NEWEST)
 _RUNS: Final = f"{_NEWEST}; repeat it for an ensemble or to evaluate several systems"
-RUNS: Final = option("--run FOLDER", _RUNS, dest="runs", action="append", type=place, default=[])
+RUNS: Final = option("--run FOLDER", _RUNS, dest="runs", action="append", default=[])
 CHECKPOINT: Final = option("--checkpoint", "best (default), last, averaged, or a step number", default="best")
 TEXT_FORMS: Final = ("raw", "normalized", "folded")  # in the order of `text_variants`
 FORMAT: Final = option(
@@ -192,9 +158,17 @@ SEARCH: Final = (
     ),
     option("--device NAME", "cpu, mps, cuda or cuda:N (default: run.device of the run)", default="auto"),
     option("--tag NAME", "source of the recipe with `tag: true` whose style the translations have"),
-    option("--glossary FILE", "TSV of terms and the translations that they must have", type=place),
+    option("--glossary FILE", "TSV of terms and the translations that they must have"),
     option("--precision", "precision of inference (default: that of the run)", choices=_PRECISIONS),
 )
+_SEARCH_KEYS: Final = {
+    "search": "method",
+    "beam": "beam_size",
+    "precision": "precision",
+    "tag": "tag",
+    "glossary": "glossary",
+}
+"""Flags of a search that are short forms of settings, and the keys of `search` that they set."""
 
 
 def chosen_run(folder: str | None) -> Path:
@@ -230,21 +204,17 @@ def search_flags(options: argparse.Namespace) -> list[str]:
     """Return the search flags as overrides; a beam size implies beam search."""
     # Flags are short forms of settings, so they become overrides; the last one of a key counts.
     overrides = list(options.overrides)
+    for flag, key in _SEARCH_KEYS.items():
+        value = getattr(options, flag)
+        if value is not None:
+            overrides.append(f"search.{key}={json.dumps(value)}")
     if options.beam is not None:
         if options.search in ("greedy", "sampling"):
             advice = "leave out --beam, or use --search beam"
             raise InputError(f"--beam {options.beam} has no effect with --search {options.search}; {advice}")
         if options.beam < 1:
             raise InputError(f"--beam {options.beam}: the beam width must be at least 1; 5 is usual")
-        overrides += ["search.method=beam", f"search.beam_size={options.beam}"]
-    elif options.search is not None:
-        overrides.append(f"search.method={options.search}")
-    if options.precision is not None:
-        overrides.append(f"search.precision={options.precision}")
-    if options.tag is not None:
-        overrides.append(f"search.tag={json.dumps(options.tag)}")
-    if options.glossary is not None:
-        overrides.append(f"search.glossary={json.dumps(options.glossary)}")
+        overrides.append("search.method=beam")
     return overrides
 
 

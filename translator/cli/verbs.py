@@ -21,7 +21,6 @@ from translator.cli.arguments import (
     Verb,
     VerbParser,
     option,
-    place,
 )
 
 _MANUAL: Final = """examples:
@@ -41,13 +40,12 @@ _RECIPE: Final = (
     option(
         "--config FILE",
         "YAML recipe, or the name of a shipped one (translator recipe); optional with --corpus",
-        type=place,
     ),
-    option("--corpus PATH", _CORPUS, dest="corpora", action="append", nargs="+", type=place, default=[]),
+    option("--corpus PATH", _CORPUS, dest="corpora", action="append", nargs="+", default=[]),
     SET,
 )
 _SPARE_HOST: Final = "host name that requests may use, in addition to localhost; repeat it for several"
-_PICTURE: Final = option("--output FILE", "picture file to write; ends in .png or .svg", required=True, type=place)
+_PICTURE: Final = option("--output FILE", "picture file to write; ends in .png or .svg", required=True)
 
 _TRAINING: Final = (
     Verb(
@@ -93,7 +91,7 @@ _TRAINING: Final = (
         "tensorboard",
         "start TensorBoard for all runs in a folder",
         options=(
-            option("folder FOLDER", "folder of the runs (default: runs)", nargs="?", type=place, default="runs"),
+            option("folder FOLDER", "folder of the runs (default: runs)", nargs="?", default="runs"),
             option("--port N", "port on this machine (default: 6006)", type=int, default=6006),
         ),
         examples=("translator tensorboard experiments --port 6007",),
@@ -119,7 +117,7 @@ _EVALUATION: Final = (
                 dest="checkpoints",
                 action="append",
             ),
-            option("--test-set [NAME=]PATH", _TEST_SETS, dest="test_sets", action="append", type=place, default=[]),
+            option("--test-set [NAME=]PATH", _TEST_SETS, dest="test_sets", action="append", default=[]),
             option("--hypotheses NAME=FILE", "also score translations by another program", action="append", default=[]),
             option(
                 "--split", "split of the run's own text to evaluate (default: test)", choices=("test", "validation")
@@ -130,7 +128,6 @@ _EVALUATION: Final = (
             option(
                 "--output FOLDER",
                 "folder for report.html (default: the evaluation folder of the first run)",
-                type=place,
             ),
         ),
         examples=(
@@ -144,22 +141,19 @@ _EVALUATION: Final = (
         "test whether one system is significantly better than another, and show sentences that differ",
         options=(
             option(
-                "systems SYSTEM",
+                "systems PATH",
                 "evaluated run folders, or text files of translations; the first is the baseline",
                 nargs="+",
-                type=place,
             ),
             option(
                 "--source FILE",
                 "source text, when systems are text files (default: source.txt beside them)",
-                type=place,
             ),
             option(
                 "--reference FILE",
                 "references, when systems are text files",
                 action="extend",
                 nargs="+",
-                type=place,
                 default=[],
             ),
             option("--test-set NAME", "only these test sets (default: all)", action="extend", nargs="+", default=[]),
@@ -172,7 +166,7 @@ _EVALUATION: Final = (
             ),
             option("--text", _VARIANTS, nargs="+", choices=TEXT_FORMS, default=["raw"]),
             FORMAT,
-            option("--json FILE", "also write all results to FILE as JSON", type=place),
+            option("--json FILE", "also write all results to FILE as JSON"),
         ),
         examples=("translator compare runs/a runs/b",),
         run="translator.cli.evaluating:compare",
@@ -183,7 +177,7 @@ _EVALUATION: Final = (
 def _monolingual(what: str, **settings: Any) -> Option:
     """Return the option that names files of text in one language."""
     form = "one sentence per line, in UTF-8 or UTF-16, plain or compressed by gzip, xz or zstd"
-    return option("--monolingual FILE", f"{what}, {form}", nargs="+", action="extend", type=place, **settings)
+    return option("--monolingual FILE", f"{what}, {form}", nargs="+", action="extend", **settings)
 
 
 _DERIVING: Final = (
@@ -198,19 +192,15 @@ _DERIVING: Final = (
                 dest="corpora",
                 action="append",
                 nargs="+",
-                type=place,
                 required=True,
             ),
             option("--replay SHARE", "share of pairs from the run's own text (default: 0.8)", type=float, default=0.8),
             option(
-                "--recipe NAME",
+                "--recipe FILE",
                 "recipe for `training` and dropout; steps and learning rate are computed (default: fine-tune)",
-                type=place,
                 default="fine-tune",
             ),
-            option(
-                "--output FOLDER", "folder of the new run (default: RUN-NAME, with the name of the text)", type=place
-            ),
+            option("--output FOLDER", "folder of the new run (default: RUN-NAME, with the name of the text)"),
             SET,
         ),
         examples=("translator fine-tune --run runs/mizan --corpus my.en my.fa",),
@@ -225,10 +215,9 @@ _DERIVING: Final = (
             option(
                 "--output FOLDER",
                 "folder of the pairs (default: data/back-translated)",
-                type=place,
                 default="data/back-translated",
             ),
-            option("--round-trip RUN", "en-fa run that translates the English back to filter pairs", type=place),
+            option("--round-trip FOLDER", "en-fa run that translates the English back to filter pairs"),
             option(
                 "--min-chrf SCORE", "with --round-trip: least chrF against the Persian line (default: 20)", type=float
             ),
@@ -243,9 +232,8 @@ _DERIVING: Final = (
         options=(
             PARENT_RUN,
             option(
-                "--recipe NAME",
+                "--recipe FILE",
                 "recipe of subwords, model and training (default: student)",
-                type=place,
                 default="student",
             ),
             option(
@@ -258,9 +246,8 @@ _DERIVING: Final = (
             option(
                 "--translations FILE",
                 "translations by another system, as TSV or JSON Lines, instead of those by the run",
-                type=place,
             ),
-            option("--output FOLDER", "folder of the student's run (default: RUN-student)", type=place),
+            option("--output FOLDER", "folder of the student's run (default: RUN-student)"),
             SET,
         ),
         examples=("translator distill --run runs/cpu-small",),
@@ -277,7 +264,6 @@ _USING: Final = (
                 "--input FILE",
                 "text file to translate, line by line, in UTF-8, or in UTF-16 with a byte order mark; may be .gz, .xz "
                 "or .zst",
-                type=place,
             ),
             option(
                 "--column NAME", "with --input of a CSV, TSV or JSON Lines file: the column to translate, or its number"
@@ -290,7 +276,6 @@ _USING: Final = (
             option(
                 "--output FILE",
                 "with --input: file for the translations, replaced atomically; resumes after a stop",
-                type=place,
             ),
             option("--format", "output format (default: text)", choices=("text", "tsv", "jsonl"), default="text"),
             option("--n-best K", "number of translations of each text, best first (default: 1)", type=int, default=1),
@@ -326,7 +311,7 @@ _USING: Final = (
                 "--quantization TYPE",
                 "float32 (default); ctranslate2 and marian: also float16, bfloat16; ctranslate2: also int8, int16",
             ),
-            option("folder FOLDER", "folder for the export; new or empty", type=place),
+            option("folder FOLDER", "folder for the export; new or empty"),
         ),
         examples=("translator export --run runs/sample --to ctranslate2 exports/sample",),
         run="translator.cli.translating:export",
@@ -368,7 +353,7 @@ _PLOTTING: Final = (
         "plot curves",
         "learning curves of runs, from their TensorBoard events",
         options=(
-            option("runs FOLDER", "run folders; each gets one colour", nargs="+", type=place),
+            option("runs FOLDER", "run folders; each gets one colour", nargs="+"),
             option(
                 "--metric NAME",
                 "loss, perplexity, bleu, chrf, or a TensorBoard tag; one panel for each (default: loss, bleu and chrf)",
@@ -391,7 +376,7 @@ _OTHERS: Final = (
         "download a public corpus; no other verb downloads anything",
         options=(
             option("dataset DATASET", "name of the corpus, or opus:NAME/VERSION (default: list all)", nargs="?"),
-            option("--folder FOLDER", "folder for the download (default: data)", type=place, default="data"),
+            option("--folder FOLDER", "folder for the download (default: data)", default="data"),
         ),
         examples=("translator download mizan --folder data", "translator download opus:TED2020/v1"),
         run="translator.cli.small_verbs:download",
@@ -401,7 +386,7 @@ _OTHERS: Final = (
         "list the shipped recipes, or print or copy one",
         options=(
             option("name NAME", "name of the recipe (default: list all)", nargs="?"),
-            option("--output FILE", "file for the copy; an existing file is never overwritten", type=place),
+            option("--output FILE", "file for the copy; an existing file is never overwritten"),
         ),
         examples=("translator recipe sample --output my.yaml",),
         run="translator.cli.small_verbs:recipe",
