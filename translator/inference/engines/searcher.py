@@ -22,6 +22,8 @@ class Searcher(ABC):
     arithmetic: str  # device and precision of matrix products; another value may change translations
     max_positions: int  # maximum length of either side, EOS or SOS included
     gives_attention = False
+    useful_processes = 1  # so many processes translate a long text faster than one does
+    bytes_worth_processes = 0  # below this size in bytes of a text, starting processes costs more time than it saves
     batches_at_once = 1  # the engine works on so many batches at the same time
     batch_rows = CPU_BATCH_ROWS  # largest number of rows of a batch, if `search.batch_size` does not say
     batch_positions = CPU_BATCH_POSITIONS  # largest number of source positions, each counted once per hypothesis

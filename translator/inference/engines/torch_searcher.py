@@ -22,6 +22,7 @@ from translator.core.transformer import Transformer
 from translator.data import collate_source
 from translator.errors import ConfigError, RunError
 from translator.inference.engines.searcher import CPU_BATCH_POSITIONS, Searcher, batches_by_length
+from translator.run.workers import available_cores
 from translator.search.constraints import Constraints
 from translator.search.ensemble import Ensemble
 from translator.search.request import SearchRequest
@@ -34,6 +35,7 @@ from translator.speed.top_k import top_k_on
 Result = TypeVar("Result")
 
 _GPU_BATCH_ROWS: Final = 4096
+_CPU_BYTES_WORTH_PROCESSES: Final = 400_000
 _SHARE_OF_MEMORY: Final = 1 / 6  # of a GPU, for the caches of a batch; a training may need the rest
 _TARGET_POSITIONS_AT_ONCE: Final = 2_048  # of a scored batch; each has logits over the whole vocabulary
 _CACHED_PER_SOURCE_POSITION: Final = 3  # cached target positions of a hypothesis; the buffers grow by doubling
@@ -54,6 +56,9 @@ class TorchSearcher(Searcher):
         self.models = list(models)
         self.arithmetic = str(device)
         self.max_positions = min(model.max_positions for model in models)
+        if device.type == "cpu":
+            self.useful_processes = available_cores()
+            self.bytes_worth_processes = _CPU_BYTES_WORTH_PROCESSES
         if device.type == "cuda":
             self.batch_rows = _GPU_BATCH_ROWS
             self.batch_positions = _positions_in_memory(models, device)
