@@ -7,7 +7,7 @@ from unittest.mock import Mock
 import pytest
 import torch
 
-from tests.support.gpu_stand_ins import CUDA_12_6, CUDA_13, use_driver, use_torch
+from tests.support.gpu_stand_ins import CUDA_12_6, CUDA_13, use_torch
 from translator import doctor
 from translator.cli import main
 from translator.doctor import examine_place

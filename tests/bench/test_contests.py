@@ -15,7 +15,7 @@ from bench.experiments import Plan as ExperimentPlan
 from bench.experiments import read_yaml, trials
 from bench.options import FailedError, Options
 from bench.quality_contestants import Contestant
-from bench.scores import compare_systems, mean_score, read_lines
+from bench.scores import read_lines
 from tests.support.doc_examples import blocks
 from translator.errors import Interrupted, RunError
 
@@ -120,25 +120,6 @@ def test_contest_picks_checkpoint_then_penalty_and_resumes_after_failures(
     changed_plan = tiny_plan(tmp_path, minutes=0.03)
     with pytest.raises(RunError, match="belongs to another plan"):
         list(quality_part.bench(Options(config=str(changed_plan))))
-
-
-REFERENCES = [f"the {animal} sat on the {place} again" for animal in ("cat", "hen", "ox") for place in "abcdefgh"]
-
-
-def test_a_significant_difference_to_the_first_system_is_marked() -> None:
-    reversed_lines = [" ".join(reversed(line.split())) for line in REFERENCES]
-    cells, signatures = compare_systems({"ours": REFERENCES, "eole": reversed_lines}, REFERENCES, 200)
-    assert cells["ours"][0] == "100.00"
-    assert cells["eole"][0].endswith("*)")
-    assert len(signatures) == 2
-
-
-def test_lines_that_end_too_early_or_run_on_lower_the_score() -> None:
-    short = [" ".join(line.split()[:4]) for line in REFERENCES]
-    run_on = [line + " tttt" * 16 for line in REFERENCES]
-    perfect_score = mean_score([REFERENCES], [REFERENCES])
-    assert perfect_score > mean_score([short], [REFERENCES])
-    assert perfect_score > mean_score([run_on], [REFERENCES])
 
 
 @pytest.mark.parametrize("file", ["experiments.yaml", "quality-tuning.yaml"])

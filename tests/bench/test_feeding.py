@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Generator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,9 +48,3 @@ def test_time_without_data_is_counted_as_waiting() -> None:
     # Each batch takes at least this long, on a busy machine longer.
     assert sum(consumption.waits) >= 5 * 0.02
     assert 0.0 < consumption.waiting_share < 1.0
-
-
-def test_generated_pairs_fit_into_a_row(data: GeneratedData, tmp_path: Path) -> None:
-    batch, _ = next(data.train_batches(DataPosition()))
-    assert batch.source.shape == (WORK.rows, WORK.row_length)
-    assert batch.target_tokens > 0.7 * batch.labels.numel()

@@ -59,19 +59,6 @@ def test_a_training_takes_the_time_that_is_left(tmp_path: Path, tiny_recipe: Pat
     assert results["translation"]["greedy"] > 0
 
 
-def test_a_training_without_corpora_is_left_out(tmp_path: Path, tiny_recipe: Path) -> None:
-    (tmp_path / "toy.tsv").unlink()
-    report = list(bench_training(tmp_path, torch.device("cpu"), 0.0, {}, tiny_recipe))
-    assert "the corpora of" in report[0]
-    assert len(report) == 1
-
-
-def test_parts_without_time_are_left_out(tmp_path: Path) -> None:
-    report = "\n".join(run_parts(["loop-base", "sample"], Work(torch.device("cpu"), seconds=1.0), tmp_path))
-    assert "loop-base: left out" in report
-    assert "sample: left out" in report
-
-
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_without_a_gpu_the_benchmark_says_so() -> None:
     with pytest.raises(ConfigError, match="needs a CUDA GPU"):

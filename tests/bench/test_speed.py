@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from bench.learners import NAMES, OURS, answers, build_learner, marian_is_installed, our_batches
-from bench.options import ratios
 from bench.processes import run_command
 from tests.support.tiny_recipe import Recipe
 from translator.core import PAD
@@ -70,7 +69,3 @@ def test_a_command_that_is_stopped_is_reported_as_interrupted(tmp_path: Path) ->
     with pytest.raises(Interrupted) as stop:
         run_command([sys.executable, "-c", program], tmp_path / "log.txt")
     assert stop.value.exit_code == 143
-
-
-def test_a_ratio_is_taken_inside_each_round() -> None:
-    assert ratios([2.0, 30.0, 4.0], [1.0, 10.0, 1.0]) == "3.00 (2.00 to 4.00)×"

@@ -217,6 +217,7 @@ def test_a_file_placed_by_hand_is_used_if_valid_and_never_overwritten(server: Se
         (tar_bytes(TEXTS, link="eng_Latn.dev"), "lacks a member like eng_Latn.dev or pes_Arab.dev"),
         (ZIP, "is damaged or truncated ("),
     ],
+    ids=["half", "member missing", "link", "zip"],  # the bytes of a tar have the time
 )
 def test_a_damaged_or_incomplete_tar_is_refused(server: Server, tmp_path: Path, content: bytes, reason: str) -> None:
     server.content = content

@@ -17,7 +17,6 @@ from translator.plots.curves import (
     curves_figure,
     horizontal_positions,
     read_curves,
-    smoothed,
 )
 from translator.training.monitoring.event_file import TEST_SUFFIX
 
@@ -125,11 +124,6 @@ def test_an_unrecorded_metric_is_refused_with_the_recorded_ones() -> None:
 def test_an_unrecorded_horizontal_axis_is_refused() -> None:
     with pytest.raises(RunError, match=r"a did not record train/tokens_seen; leave out --over"):
         curves_figure({"a": A}, ["loss"], "tokens")
-
-
-@pytest.mark.parametrize(("count", "means"), [(1, [4, 2, 6, 0]), (2, [4, 3, 4, 3]), (9, [4, 3, 4, 3])])
-def test_smoothing_is_the_mean_of_the_last_points(count: int, means: list[float]) -> None:
-    assert smoothed(np.array([4.0, 2.0, 6.0, 0.0]), count).tolist() == means
 
 
 @pytest.fixture(scope="module")

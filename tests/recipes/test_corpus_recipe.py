@@ -1,13 +1,11 @@
 """The recipe that is chosen for a corpus: a plan from its size, the text of the recipe, and a vocabulary that suits."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.support.corpora import TABLE, one_file
-from tests.support.doc_examples import ROOT
-from translator.config import Config, SourceConfig, load_config, parse_config
+from translator.config import SourceConfig, load_config, parse_config
 from translator.config.loading import config_of
 from translator.errors import ConfigError
 from translator.recipes.corpus_recipe import CorpusSize, find_recipe, plan_settings
@@ -121,20 +119,3 @@ def test_recipe_is_written_once_reused_and_not_shared_between_corpora(
     moved_file = second_file.rename(folder / "their.tsv")
     moved_corpus = [SourceConfig(name="my", path=str(moved_file))]
     assert find_recipe(runs, moved_corpus, gpu=gpu)[0] == runs / "my-5.yaml"
-
-
-def prepared_recipe(folder: Path, rows: Sequence[str], *, gpu: bool = False) -> Config:
-    """Return the recipe for a table; its corpus and its models are prepared in `folder`."""
-    source = one_file(folder / "my.tsv", "".join(rows).encode())
-    overrides = [f"corpus.prepared_directory={folder}/prepared"]
-    recipe, _ = find_recipe(folder / "runs", [source], gpu=gpu, overrides=overrides)
-    return load_config(recipe, overrides)
-
-
-SAMPLE = (ROOT / "data" / "sample" / "train.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
-
-
-@pytest.mark.parametrize("gpu", [False, True])
-def test_a_written_recipe_copies_numbers(tmp_path: Path, gpu: bool) -> None:
-    config = prepared_recipe(tmp_path, SAMPLE[:30], gpu=gpu)
-    assert (config.subword.placeholders, config.training.augmentation.copies) == (8, 0.1)
