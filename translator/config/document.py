@@ -146,15 +146,21 @@ def _with_value(node: yaml.Node, path: str, keys: Sequence[str], value: yaml.Nod
     if node.tag == _NULL:
         node = empty
 
-    # In a section, an entry keeps its key, and so its line, unless the value itself is replaced.
+    # In a section, the entry of the key moves to the end.
     if isinstance(node, yaml.MappingNode):
-        entries = [*node.value, (yaml.ScalarNode(_TEXT, key, value.start_mark), empty)]
-        name, old = next(entry for entry in entries if entry[0].value == key)
+        new_name = yaml.ScalarNode(_TEXT, key, value.start_mark)
+        name, old_value = new_name, empty
+        other_entries = []
+        for entry in node.value:
+            if entry[0].value != key:
+                other_entries.append(entry)
+            elif old_value is empty:  # of a key that stands twice, the first entry
+                name, old_value = entry
+        # An entry keeps its name, and so its line, unless the value itself is replaced.
         if not further_keys:
-            name = entries[-1][0]
-        entries = [entry for entry in node.value if entry[0].value != key]
-        new = _with_value(old, below, further_keys, value)
-        return yaml.MappingNode(node.tag, [*entries, (name, new)], node.start_mark)
+            name = new_name
+        new_value = _with_value(old_value, below, further_keys, value)
+        return yaml.MappingNode(node.tag, [*other_entries, (name, new_value)], node.start_mark)
 
     # In a list, the index after the last item appends one.
     if not isinstance(node, yaml.SequenceNode):

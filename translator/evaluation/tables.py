@@ -172,24 +172,28 @@ def _table_by_system(
 
 def significance_tables(comparison: SystemComparison) -> list[Table]:
     """Return a table for each text form, with a row for each metric and system."""
+    # 1. What all tables have: the title, and the notes that count sentences.
     text = comparison.baseline.text
-    names = {system: excerpt(system, _MAX_LABEL) for system in comparison.sets}
-    baseline = next(iter(names.values()))
-    counts = []
+    labels = {system: excerpt(system, _MAX_LABEL) for system in comparison.sets}
+    baseline = next(iter(labels.values()))
+    title = f"{text.name}: {_count_sentences(len(text.sources), text.left_out)}; "
+    title += f"differences and p-values against {baseline}; text: "
+    sentence_notes = []
     for system in comparison.compared:
         sentences = comparison.count_sentences(system)
         numbers = f"{sentences['wins']:,} better, {sentences['losses']:,} worse, {sentences['ties']:,} alike"
-        counts.append(f"{names[system]} against {baseline} by sentence (chrF, raw): {numbers}")
-    title = f"{text.name}: {_count_sentences(len(text.sources), text.left_out)}; "
-    title += f"differences and p-values against {baseline}; text: "
+        sentence_notes.append(f"{labels[system]} against {baseline} by sentence (chrF, raw): {numbers}")
+
+    # 2. A table for each text form.
     tables = []
     for normalization, tests in groupby(comparison.tests, key=lambda test: test.normalization):
         rows = []
         notes = ["mean ± half CI: of the bootstrap resamples, with their 95% interval", *_P_VALUES]
         for metric, tests_of_metric in groupby(tests, key=lambda test: test.metric):
-            bootstrap, randomisation = tests_of_metric  # in the order of `METHODS`
+            # Both methods have tested the same systems, in the order of `METHODS`.
+            bootstrap, randomisation = tests_of_metric
             for resampled, exchanged in zip(bootstrap.systems, randomisation.systems, strict=True):
-                rows.append([metric, names[resampled.system], *_test_cells(metric, resampled, exchanged)])
+                rows.append([metric, labels[resampled.system], *_test_cells(metric, resampled, exchanged)])
             notes.append(f"signature of {metric}: {bootstrap.signature}")
             notes.append(f"signature of {metric}, p (ar): {randomisation.signature}")
             if metric in LOWER_IS_BETTER:
@@ -199,7 +203,7 @@ def significance_tables(comparison: SystemComparison) -> list[Table]:
             header=["metric", "system", "score", "mean ± half CI", "difference", "p (bs)", "p (ar)"],
             rows=rows,
             text_columns=2,
-            notes=[*notes, *counts],
+            notes=[*notes, *sentence_notes],
         )
         tables.append(table)
     return tables

@@ -67,24 +67,31 @@ def repeated_words(words: Sequence[str], allowed: int = 1) -> list[int]:
     """
     places: set[int] = set()
 
-    # Phrases that follow themselves directly: `same` words in a row equal the words one phrase before.
+    # 1. Phrases that follow themselves directly. Each word is compared with the one `length` words before it; as many
+    # equal ones in a row as `allowed` phrases have make one phrase too many, which ends here.
     for length in range(1, min(_LONGEST_PHRASE, len(words) // 2) + 1):
-        same = 0
+        equal_in_a_row = 0
         for place in range(length, len(words)):
-            same = same + 1 if words[place] == words[place - length] else 0
-            if same >= length * allowed:
+            if words[place] != words[place - length]:
+                equal_in_a_row = 0
+                continue
+            equal_in_a_row += 1
+            if equal_in_a_row >= length * allowed:
                 places.update(range(place - length + 1, place + 1))
 
-    # Three words at any distance; occurrences that overlap count once.
-    times: Counter[tuple[str, ...]] = Counter()
-    ends: dict[tuple[str, ...], int] = {}
+    # 2. Three words at any distance.
+    occurrences: Counter[tuple[str, ...]] = Counter()
+    last_ends: dict[tuple[str, ...], int] = {}
     for start in range(len(words) - _RECURRING_WORDS + 1):
-        ngram = tuple(words[start : start + _RECURRING_WORDS])
-        if start >= ends.get(ngram, 0):
-            ends[ngram] = start + _RECURRING_WORDS
-            times[ngram] += 1
-            if times[ngram] > allowed:
-                places.update(range(start, start + _RECURRING_WORDS))
+        end = start + _RECURRING_WORDS
+        ngram = tuple(words[start:end])
+        # Occurrences that overlap count once.
+        if start < last_ends.get(ngram, 0):
+            continue
+        last_ends[ngram] = end
+        occurrences[ngram] += 1
+        if occurrences[ngram] > allowed:
+            places.update(range(start, end))
     return sorted(places)
 
 

@@ -137,13 +137,16 @@ def pairs_of_sides(
     """
     blank_lines = 0  # of both texts, held back, because they may be the end
     line_counts: list[int] | None = None  # of both texts, when one has ended
-    rows = enumerate(zip_longest(english, persian), start=1)
+    rows = enumerate(zip_longest(english, persian), start=1)  # None after the end of a text
     for line, (source, target) in rows:
+        # 1. One text has ended. Blank lines of the other are no mistake.
         if line_counts is None and (source is None or target is None):
             line_counts = [line - 1, line - 1]
         if (not source or source.isspace()) and (not target or target.isspace()):
             blank_lines += 1
             continue
+
+        # 2. The other text goes on: the rest of it is counted for the message.
         if line_counts is not None:
             line_counts[0 if target is None else 1] = line + sum(1 for _ in rows)
             raise CorpusError(
@@ -151,6 +154,8 @@ def pairs_of_sides(
                 f"{side_labels[1]} has {line_counts[1]:,}; line N of both sides must be a pair, so get the corpus "
                 "again or correct it"
             )
+
+        # 3. A pair, after the blank lines before it, which are not the end.
         for blank_line in range(line - blank_lines, line):
             yield Pair(blank_line, "", "")
         blank_lines = 0
