@@ -110,10 +110,6 @@ def test_training_shows_the_same_sentences_from_the_first_minute(
     assert all(text.startswith("  ") for text in sources["step 0"])
 
 
-def test_training_needs_a_corpus_or_a_recipe(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "no text is named" in complaint(capsys, "train")
-
-
 def test_prepare_prints_a_summary_and_writes_a_report(tiny_recipe: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with (tiny_recipe.parent / "toy.tsv").open("a", encoding="utf-8") as corpus:
         corpus.write("again\tagain\nagain\tagain\n")
