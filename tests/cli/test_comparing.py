@@ -41,7 +41,6 @@ def test_compare_prints_and_saves_the_comparison(
     [
         (["{run}"], "a comparison needs at least two systems"),
         (["{run}", "{run}", "--json", "{folder}"], "cannot write {folder}: this is a folder"),
-        (["{run}", "{run}", "--json", "{run}/evaluation/scores.json"], "scores.json is a file of the run"),
     ],
 )
 def test_compare_refuses_wrong_arguments(

@@ -73,18 +73,3 @@ def test_serve_answers_requests_until_a_stop_signal(visit: Visit, run: Path) -> 
     assert len(visit.answer["lines"][0]["translations"]) == 2
     assert "--host 0.0.0.0: anyone who can reach this machine can use the page" in visit.errors
     assert "stopped by SIGTERM" in visit.errors
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--port", "70000"], "cannot listen on 127.0.0.1, port 70000: "),
-        (["--characters", "0"], "the server's limit of characters is 0"),
-        ([], "no run at"),
-    ],
-)
-def test_serve_reports_mistakes_before_it_starts(
-    arguments: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["serve", "--run", str(tmp_path / "none"), "--port", "0", *arguments]) == 2
-    assert words in capsys.readouterr().err

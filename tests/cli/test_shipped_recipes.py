@@ -41,12 +41,5 @@ def test_a_copied_recipe_names_the_schema_where_it_is(name: str) -> None:
     assert first_line == f"# yaml-language-server: $schema={CONFIGS.resolve() / 'schema.json'}"
 
 
-def test_a_copied_recipe_replaces_no_file(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("own.yaml").write_text("mine", encoding="utf-8")
-    message = complaint(capsys, "recipe", "sample", "--output", "own.yaml")
-    assert "own.yaml exists; choose another file" in message
-    assert Path("own.yaml").read_text(encoding="utf-8") == "mine"
-
-
 def test_an_unknown_recipe_is_refused_with_the_names_of_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert "unknown recipe `sampel`; shipped recipes: " in complaint(capsys, "recipe", "sampel")

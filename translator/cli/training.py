@@ -160,17 +160,11 @@ def _program() -> str:
 
 
 def _next_commands(run: Path, example: str) -> tuple[str, ...]:
-    """Return commands to try with a trained run; if make started this, use make, as `translator` may not be on PATH."""
-    folder, sentence = shlex.quote(str(run)), f'"{example}"'
-    # `make` sets this variable for its commands.
-    if "MAKELEVEL" in os.environ:
-        return (
-            "make tensorboard",
-            f"make serve RUN={folder}",
-            f"make translate RUN={folder} TEXT={sentence}",
-        )
+    """Return commands to try with a trained run."""
+    folder = shlex.quote(str(run))
+    program = _program()
     return (
-        f"translator tensorboard {shlex.quote(str(run.parent)) if run.parent.name else folder}",
-        f"translator serve --run {folder}",
-        f"translator translate --run {folder} {sentence}",
+        f"{program} tensorboard {shlex.quote(str(run.parent)) if run.parent.name else folder}",
+        f"{program} serve --run {folder}",
+        f'{program} translate --run {folder} "{example}"',
     )

@@ -115,7 +115,7 @@ def export(options: argparse.Namespace, stop: StopRequest) -> None:
 def serve(options: argparse.Namespace, stop: StopRequest) -> None:
     """Serve a web page and a JSON API until a signal stops it."""
     overrides = search_flags(options)
-    limits = _limits(options)
+    limits = Limits(options.characters, options.lines, options.seconds, options.connections)
     # A missing library is reported before a model is loaded, which takes seconds.
     check_installed()
     from translator.serve.app import LOOPBACK, make_app
@@ -143,9 +143,3 @@ def serve(options: argparse.Namespace, stop: StopRequest) -> None:
         application = make_app(translator, limits, allowed_hosts)
         say(f"{url(bound)} translates with {translator.label}, {translator.checkpoint_name}; Ctrl+C stops it")
         serve_until_stopped(application, bound, limits, stop)
-
-
-def _limits(options: argparse.Namespace) -> Limits:
-    """Return the limits of the server: those that the options set, and the defaults of the others."""
-    named = ("characters", "lines", "seconds", "connections")
-    return Limits(**{name: getattr(options, name) for name in named if getattr(options, name) is not None})

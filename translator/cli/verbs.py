@@ -324,11 +324,17 @@ _USING: Final = (
             option("--host NAME", "address to listen on (default: 127.0.0.1)", default="127.0.0.1"),
             option("--port N", "port to listen on; 0 chooses a free one (default: 8000)", type=int, default=8000),
             option("--allow-host NAME", _SPARE_HOST, dest="names", action="append", default=[]),
-            # The defaults are those of `translator.serve.Limits`.
-            option("--characters N", "largest number of characters in a request (default: 5000)", type=int),
-            option("--lines N", "largest number of lines in a request (default: 100)", type=int),
-            option("--seconds N", "time limit for the answer to a request, in seconds (default: 30)", type=float),
-            option("--connections N", "largest number of connections at a time (default: 500)", type=int),
+            option(
+                "--characters N", "largest number of characters in a request (default: 5000)", type=int, default=5000
+            ),
+            option("--lines N", "largest number of lines in a request (default: 100)", type=int, default=100),
+            option(
+                "--seconds N",
+                "time limit for the answer to a request, in seconds (default: 30)",
+                type=float,
+                default=30.0,
+            ),
+            option("--connections N", "largest number of connections at a time (default: 500)", type=int, default=500),
         ),
         examples=("translator serve --run runs/sample",),
         run="translator.cli.translating:serve",
