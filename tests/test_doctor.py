@@ -60,15 +60,6 @@ def test_each_gpu_that_torch_cannot_use_is_noted_with_the_page(monkeypatch: pyte
     assert "docs/training.md" in finding.found
 
 
-def test_a_gpu_that_torch_cannot_see_is_noted_with_the_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    use_torch(monkeypatch, [], None, [])
-    use_driver(monkeypatch, tmp_path)
-    finding = findings()["GPU"]
-    assert finding.verdict == "note"
-    assert finding.found.startswith("torch 2.13.0+cpu cannot use the NVIDIA GPU (")
-    assert "docs/training.md" in finding.found
-
-
 def findings() -> dict[str, doctor.Finding]:
     """Return the findings on devices by name."""
     return {finding.name: finding for finding in doctor.examine_devices()}
