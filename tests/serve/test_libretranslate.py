@@ -31,11 +31,20 @@ def test_a_published_client_gets_languages_and_translations(address: str) -> Non
     assert [(language["code"], language["targets"]) for language in languages] == [("en", ["fa"]), ("fa", [])]
 
 
-def test_a_text_a_list_and_a_form_are_translated(address: str) -> None:
+def test_a_text_a_list_and_forms_are_translated(address: str) -> None:
     assert posted(address, q="the cat\n\nthe dog").json() == {"translatedText": "the cat\n\nthe dog"}
     assert posted(address, q=["the cat", "the dog"]).json() == {"translatedText": ["the cat", "the dog"]}
     form = httpx2.post(f"{address}translate", data={**PAIR, "q": "the cat", "format": "text"}, timeout=None)
     assert form.json() == {"translatedText": "the cat"}
+    several = {**PAIR, "q": ["the cat", "the dog"]}
+    assert httpx2.post(f"{address}translate", data=several, timeout=None).json()["translatedText"] == several["q"]
+    fields = [(name, (None, value)) for name, value in {**PAIR, "q": "the cat"}.items()]
+    multipart = httpx2.post(f"{address}translate", files=fields, timeout=None)
+    assert multipart.json() == {"translatedText": "the cat"}
+
+
+def test_codes_of_languages_may_have_capitals_and_a_region(address: str) -> None:
+    assert posted(address, q="the cat", source="EN", target="fa-IR").json() == {"translatedText": "the cat"}
 
 
 def test_the_language_of_a_text_is_detected_by_its_script(address: str) -> None:

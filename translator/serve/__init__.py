@@ -46,9 +46,10 @@ def check_installed() -> None:
     # The server's libraries are an extra of the package, which training and translating do without.
     try:
         import fastapi  # noqa: F401
+        import python_multipart  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise InputError(
             f"{error.name} cannot be imported ({error}); install it: "
-            + install_command("fastapi>=0.165,<1", "uvicorn>=0.54,<1")
+            + install_command("fastapi>=0.165,<1", "python-multipart>=0.0.20,<1", "uvicorn>=0.54,<1")
         ) from error

@@ -5,13 +5,14 @@ See https://docs.libretranslate.com; answers and errors have its form.
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, Final, Literal
-from urllib.parse import parse_qs
 
-from fastapi import FastAPI, HTTPException, Request
+from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field, ValidationError
+from starlette.exceptions import HTTPException
 
 from translator.config.corpus_section import Languages
+from translator.corpus.reading.languages import language_of
 from translator.errors import InputError, TranslatorError
 from translator.inference.text.checks import checked_texts
 from translator.serve.batcher import Form, LineTranslations
@@ -19,7 +20,7 @@ from translator.subword.source_text import is_mostly_in_script
 
 Translate = Callable[[Sequence[str], Form, Request], Awaitable[Sequence[LineTranslations] | None]]
 """Returns the translations of each line, or None if the client has left; raises what the API answers."""
-_FORM: Final = "application/x-www-form-urlencoded"
+_FORMS: Final = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 class _TranslateRequest(BaseModel):
@@ -81,19 +82,20 @@ def add_libretranslate(app: FastAPI, translate: Translate, languages: Languages,
 
 async def _read(request: Request) -> _TranslateRequest:
     """Return the parameters of a request, from JSON or a form; raise ValidationError."""
-    body = await request.body()
-    if request.headers.get("content-type", "").partition(";")[0].strip() == _FORM:
-        fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
-        return _TranslateRequest.model_validate(
-            {name: texts[0] if len(texts) == 1 else texts for name, texts in fields.items()}
-        )
-    return _TranslateRequest.model_validate_json(body)
+    if not request.headers.get("content-type", "").startswith(_FORMS):
+        return _TranslateRequest.model_validate_json(await request.body())
+    form = await request.form()
+    values: dict[str, Any] = dict(form)
+    if len(form.getlist("q")) > 1:
+        values["q"] = form.getlist("q")
+    return _TranslateRequest.model_validate(values)
 
 
 def _checked_texts(parameters: _TranslateRequest, languages: Languages) -> list[str]:
     """Return the texts of a request; raise InputError for other languages."""
     source, target = languages
-    if parameters.source not in (source.code, "auto") or parameters.target != target.code:
+    is_source = parameters.source == "auto" or language_of(parameters.source) == source.code
+    if not is_source or language_of(parameters.target) != target.code:
         raise InputError(
             f"{parameters.source} to {parameters.target} is not supported, only {source.code} to {target.code}"
         )
