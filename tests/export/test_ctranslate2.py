@@ -103,6 +103,24 @@ def rows(subword: SubwordPair) -> list[list[int]]:
     return sample_rows(subword, 30)
 
 
+def test_a_search_stops_when_its_check_raises(engines: Engines, rows: list[list[int]]) -> None:
+    with pytest.raises(TimeoutError):
+        engines.exported.find(SearchRequest(rows, SHORT, check=Mock(side_effect=TimeoutError)))
+
+
+def test_a_search_that_may_be_stopped_has_one_batch_at_a_time(engines: Engines) -> None:
+    config = SHORT.model_copy(update={"batch_size": 4})
+    rows = [[5, 6, 7]] * 32
+    assert len(list(engines.exported.batches(SearchRequest(rows, config)))) == 1
+    assert len(list(engines.exported.batches(SearchRequest(rows, config, check=lambda: None)))) == 8
+
+
+def test_a_search_that_may_be_stopped_finds_the_same(engines: Engines, rows: list[list[int]]) -> None:
+    checked = engines.exported.find(SearchRequest(rows, SHORT, check=lambda: None))
+    unchecked = engines.exported.find(SearchRequest(rows, SHORT))
+    assert tokens_of(best_of(checked)) == tokens_of(best_of(unchecked))
+
+
 @pytest.mark.parametrize(
     "changes",
     [{"max_length_ratio": 0.1, "no_repeat_ngram": 2}, {"min_length_ratio": 1.5, "length_normalization": "average"}],

@@ -94,7 +94,7 @@ def test_a_single_sentence_without_enough_memory_is_an_error(monkeypatch: pytest
         raise torch.OutOfMemoryError
 
     monkeypatch.setattr(torch_searcher, "beam_search", no_memory)
-    with pytest.raises(RunError, match=r"memory ran out with a single sentence; .* \(--device cpu\)"):
+    with pytest.raises(RunError, match=r"memory ran out with a sentence of 1 tokens; .* \(--device cpu\)"):
         TorchSearcher([small_model()], CPU).find(SearchRequest([[5]], SearchConfig()))
 
 

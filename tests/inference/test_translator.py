@@ -217,6 +217,22 @@ def test_equal_segments_with_different_prefixes_are_searched_apart() -> None:
     assert searched_rows(model) == 2
 
 
+@pytest.mark.parametrize("method", ["greedy", "beam", "sampling"])
+def test_the_caller_can_stop_inside_a_search(method: str) -> None:
+    translator, model = echo(search=SearchConfig.model_validate({"method": method}))
+    checks: list[int] = []
+
+    def stop_at_fourth() -> None:
+        checks.append(1)
+        if len(checks) == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        translator.translations([" ".join("abcdefghij")], check=stop_at_fourth)
+    assert len(model.shapes) == 1, "inside the first batch"
+    assert translator.translate_lines(["a b c"]) == ["a b c"]
+
+
 def test_a_too_long_prefix_is_refused_with_its_line_before_any_search() -> None:
     translator, model = echo()
     model.max_positions = translator.searcher.max_positions = 6

@@ -170,6 +170,7 @@ def test_translation_over_the_time_limit_is_cancelled() -> None:
         assert api.get("/api/health").json()["waiting"] == 0
     assert answer.status_code == 504
     assert answer.json()["detail"] == "the translation took longer than 0.5 seconds and was cancelled; send less"
+    assert translator.dropped == [["a"]]
 
 
 def test_input_errors_give_422_and_internal_errors_give_500() -> None:

@@ -73,6 +73,7 @@ def test_cancelled_requests_are_dropped() -> None:
         assert batcher.unanswered == 0
 
     run(translator, work)
+    assert translator.dropped == [["a"]]
     assert translator.groups == [["a"], ["c"]]
 
 

@@ -3,7 +3,7 @@
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
@@ -30,15 +30,23 @@ class Held:
         self.gate = threading.Event()
         self.inside = threading.Semaphore(0)  # released at each call, before it waits
         self.groups: list[list[str]] = []
+        self.dropped: list[list[str]] = []
         settings: dict[str, Any] = {"method": "beam", "batch_size": 4} | search
         self.search = SearchConfig(**settings)
         self.confidence = None
         self.searcher = type("Engine", (), {"name": "held", "gives_attention": False})()
 
-    def translations(self, texts: Sequence[str], *, count: int, attention: bool) -> list[list[Translation]]:
+    def translations(
+        self, texts: Sequence[str], *, count: int, attention: bool, check: Callable[[], None]
+    ) -> list[list[Translation]]:
         self.groups.append(list(texts))
         self.inside.release()
         self.gate.wait()
+        try:
+            check()
+        except Exception:
+            self.dropped.append(list(texts))
+            raise
         for text in texts:
             if "bad" in text:
                 raise InputError(f"{text} is refused")

@@ -1,7 +1,7 @@
 """`Translator`: text to text with a trained model; one complete line out per line in, in order."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -96,6 +96,7 @@ class Translator(LoadedModel):
         prefixes: Iterable[str] | None = None,
         attention: bool = False,
         first_line: int = 1,
+        check: Callable[[], None] | None = None,
         scored: bool = True,
         glossary: Glossary | None = None,
         origins: Sequence[str] | None = None,
@@ -111,6 +112,7 @@ class Translator(LoadedModel):
             prefixes: for each text, the beginning of its translations in whole words, or an empty text.
             attention: also return attention maps and word alignments.
             first_line: number of the first text, for warnings and errors.
+            check: called often during the search; its exception ends the call.
             scored: False if only texts are needed; scores may then be the engine's approximate search scores.
             glossary: terms and their translations, in place of those of `search.glossary`.
             origins: for each text, the source of the corpus that it is from, whose tag it gets with `search.tag: auto`.
@@ -134,6 +136,7 @@ class Translator(LoadedModel):
             count=count,
             prefixes=self._forced(beginnings, segmented, first_line),
             scored=scored,
+            check=check,
         )
         hypotheses = find_without_loops(self.searcher, self.subword, request)
 

@@ -1,6 +1,6 @@
 """What every engine is asked to search, and the limits of the outputs. Imports no torch."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -24,6 +24,7 @@ class SearchRequest:
     prefixes: Rows = ()  # for each row, the target ids that begin its hypotheses; empty if no row has any
     scored: bool = True  # False if only the tokens are needed; an engine may then skip exact scores
     no_doubles: bool = False  # forbid that a token follows itself
+    check: Callable[[], None] | None = None  # called often during a search; an exception that it raises ends the search
 
     def __post_init__(self) -> None:
         """Refuse a count that the method cannot find."""

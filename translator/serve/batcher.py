@@ -25,6 +25,10 @@ LineTranslations = list[Translation]  # of one line, best first
 WaitingLine = tuple[str, "asyncio.Future[LineTranslations]"]  # the future is cancelled when its client leaves
 
 
+class _UnwantedError(Exception):
+    """All clients of the current batch have left."""
+
+
 class Batcher:
     """Translates the lines of all requests, in one event loop, inside `running`."""
 
@@ -45,7 +49,7 @@ class Batcher:
             worker.cancel()
 
     async def translate(self, texts: Sequence[str], form: Form) -> list[LineTranslations]:
-        """Return the translations of each text, in order; cancelling the caller drops its lines that still wait.
+        """Return the translations of each text, in order; cancelling the caller drops its work.
 
         Args:
             texts: lines.
@@ -81,9 +85,13 @@ class Batcher:
         """Translate a batch and answer those who still wait."""
         answers = [answer for _, answer in lines]
 
+        def check() -> None:
+            if all(answer.done() for answer in answers):
+                raise _UnwantedError
+
         # 1. Translate in another thread, so that requests arrive meanwhile.
         texts = [text for text, _ in lines]
-        settings: dict[str, Any] = {"count": form.translations, "attention": form.attention}
+        settings: dict[str, Any] = {"count": form.translations, "attention": form.attention, "check": check}
         if form.terms:
             settings["glossary"] = Glossary(dict(form.terms))
         translate = partial(self._translator.translations, texts, **settings)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -22,6 +23,7 @@ from translator.search.request import SearchRequest
 from translator.subword import SubwordModel, SubwordPair
 
 SPELLING: Final = {token: spelling for spelling, token in SPECIAL_TOKENS}
+_POLL_SECONDS: Final = 0.002  # between two calls of `check` while the workers search
 _TOKENS_AT_ONCE: Final = 2_048  # target tokens per scored batch; each has logits over the whole vocabulary
 
 
@@ -89,7 +91,10 @@ class Ctranslate2Searcher(Searcher):
 
     @library_errors()
     def find(self, request: SearchRequest) -> list[list[Hypothesis]]:
-        """Return hypotheses for each row (see `Searcher.find`); the empty hypothesis for an empty row."""
+        """Return hypotheses for each row (see `Searcher.find`); the empty hypothesis for an empty row.
+
+        The rows of a batch that are being searched outlive an exception of the request's `check`.
+        """
         if request.config.method == "sampling":
             advice = "use --engine torch, or beam or greedy search"
             problem = "its draws depend on the batch, not on search.seed alone"
@@ -130,7 +135,9 @@ class Ctranslate2Searcher(Searcher):
         for (shortest, longest), numbers in calls.items():
             futures |= zip(numbers, self._start(request.select(numbers), shortest, longest, fair_share), strict=True)
 
-        # 2. Collect the results.
+        # 2. Collect the results. A search cannot be called back once it has begun, but this call can end.
+        if request.check is not None:
+            _wait(list(futures.values()), request.check)
         hypotheses = []
         for number in range(len(request.rows)):
             result = futures[number].result()
@@ -232,6 +239,15 @@ class Ctranslate2Searcher(Searcher):
             token_scores = result.log_probs[:length]
             scored.append(Hypothesis.from_tokens(hypothesis.tokens, token_scores, hypothesis.finished, settings))
         return scored
+
+
+def _wait(results: Sequence[Any], check: Callable[[], None]) -> None:
+    """Call `check`, which may raise, until all `results` of a search have arrived."""
+    for result in results:
+        while not result.done():
+            check()
+            time.sleep(_POLL_SECONDS)
+    check()
 
 
 def _spelt(pieces: Sequence[str], rows: Rows) -> list[list[str]]:

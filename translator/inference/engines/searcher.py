@@ -62,11 +62,13 @@ class Searcher(ABC):
     def batches(self, request: SearchRequest) -> Iterator[list[int]]:
         """Yield the numbers of the rows that are searched together: similar lengths, longest first.
 
-        Long sentences take more memory for each hypothesis, so a batch has fewer of them.
+        Long sentences take more memory for each hypothesis, so a batch has fewer of them. A search that may be stopped
+        works on one batch at a time.
         """
         width = max(request.count, request.config.settings.beam_size)
-        most_rows = (request.config.batch_size or self.batch_rows) * self.batches_at_once
-        most_positions = self.batch_positions * self.batches_at_once
+        at_once = self.batches_at_once if request.check is None else 1
+        most_rows = (request.config.batch_size or self.batch_rows) * at_once
+        most_positions = self.batch_positions * at_once
 
         def size(longest: int) -> int:
             fitting_rows = most_positions // (width * max(longest + 1, self.fewest_positions))

@@ -3,7 +3,7 @@
 import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,10 +32,8 @@ from translator.speed.device import GPU_ROUNDING, has_bf16, is_out_of_memory, mo
 from translator.speed.inference_copy import prepare
 from translator.speed.top_k import top_k_on
 
-Result = TypeVar("Result")
-
-_GPU_BATCH_ROWS: Final = 4096
 _CPU_BYTES_WORTH_PROCESSES: Final = 400_000
+_GPU_BATCH_ROWS: Final = 4096
 _SHARE_OF_MEMORY: Final = 1 / 6  # of a GPU, for the caches of a batch; a training may need the rest
 _TARGET_POSITIONS_AT_ONCE: Final = 2_048  # of a scored batch; each has logits over the whole vocabulary
 _CACHED_PER_SOURCE_POSITION: Final = 3  # cached target positions of a hypothesis; the buffers grow by doubling
@@ -68,49 +66,56 @@ class TorchSearcher(Searcher):
 
     def find(self, request: SearchRequest) -> list[list[Hypothesis]]:
         """Return hypotheses for each row (see `Searcher.find`), by the method that the settings ask for."""
-
-        def search(batch: list[int]) -> list[list[Hypothesis]]:
-            return self._search_batch(request.select(batch))
-
-        return self._in_batches(search, self.batches(request))
-
-    def _search_batch(self, request: SearchRequest) -> list[list[Hypothesis]]:
-        # 1. Limit the outputs.
-        model = self._search_model
-        source = collate_source(request.rows).to(self._device)  # (B, S)
-        longest = torch.tensor(request.longest_outputs(self.max_positions))  # (B,)
-        constraints = None
-        if request.forbids_tokens:
-            constraints = Constraints(request, request.shortest_outputs(self.max_positions), self._device)
-
-        # 2. Search.
         config = request.config
-        if config.method == "sampling":
-            return sample_hypotheses(model, source, longest, config, request.count, constraints)
-        top_k = top_k_on(self._device)
-        reading = steps_between_reads(self._device)
-        return beam_search(model, source, longest, config.settings, request.count, constraints, top_k, reading)
+        model = self._search_model
+        if request.check is not None:
+            model = _Cancellable(model, request.check)
+        results: dict[int, list[Hypothesis]] = {}
+        batches = _FittingBatches(self.batches(request), request.rows, remedy="lower search.beam_size, or ")
+        for batch in batches:
+            with batches.in_halves_if_memory_runs_out(), self._evaluating():
+                # 1. Limit the outputs.
+                part = request.select(batch)
+                source = collate_source(part.rows).to(self._device)  # (B, S)
+                longest = torch.tensor(part.longest_outputs(self.max_positions))  # (B,)
+                constraints = None
+                if part.forbids_tokens:
+                    constraints = Constraints(part, part.shortest_outputs(self.max_positions), self._device)
+
+                # 2. Search.
+                if config.method == "sampling":
+                    hypotheses = sample_hypotheses(model, source, longest, config, part.count, constraints)
+                else:
+                    top_k = top_k_on(self._device)
+                    reading = steps_between_reads(self._device)
+                    settings = config.settings
+                    hypotheses = beam_search(model, source, longest, settings, part.count, constraints, top_k, reading)
+                results |= zip(batch, hypotheses, strict=True)
+        return [results[number] for number in range(len(request.rows))]
 
     def score(self, rows: Rows, targets: Rows, settings: SearchSettings) -> list[Hypothesis]:
         """Return the score of each target (see `Searcher.score`)."""
-
-        def score_batch(batch: list[int]) -> list[Hypothesis]:
-            source = collate_source([rows[number] for number in batch]).to(self._device)  # (B, S)
-            batch_targets = [targets[number] for number in batch]
-            return score_targets(self._search_model, source, batch_targets, settings)
-
+        scored: dict[int, Hypothesis] = {}
         lengths = [max(map(len, sides)) for sides in zip(rows, targets, strict=True)]
-        return self._in_batches(score_batch, batches_by_length(lengths, _targets_at_once))
+        batches = _FittingBatches(batches_by_length(lengths, _targets_at_once), rows)
+        for batch in batches:
+            with batches.in_halves_if_memory_runs_out(), self._evaluating():
+                source = collate_source([rows[number] for number in batch]).to(self._device)  # (B, S)
+                batch_targets = [targets[number] for number in batch]
+                hypotheses = score_targets(self._search_model, source, batch_targets, settings)
+                scored |= zip(batch, hypotheses, strict=True)
+        return [scored[number] for number in range(len(rows))]
 
     def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
         """Return the cross-attention of the last layer, averaged over heads and models; each row sums to 1."""
-
-        def attend(batch: list[int]) -> list[npt.NDArray[np.float32]]:
-            batch_rows = [rows[number] for number in batch]
-            batch_labels = [labels[number] for number in batch]
-            return self._cross_attention(batch_rows, batch_labels)
-
-        return self._in_batches(attend, [list(range(len(rows)))])
+        maps: dict[int, npt.NDArray[np.float32]] = {}
+        batches = _FittingBatches([list(range(len(rows)))], rows)
+        for batch in batches:
+            with batches.in_halves_if_memory_runs_out():
+                batch_rows = [rows[number] for number in batch]
+                batch_labels = [labels[number] for number in batch]
+                maps |= zip(batch, self._cross_attention(batch_rows, batch_labels), strict=True)
+        return [maps[number] for number in range(len(rows))]
 
     def _cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
         # 1. The target input: SOS, then each label without its last token.
@@ -123,9 +128,10 @@ class TorchSearcher(Searcher):
 
         # 2. The mean over heads, then over models.
         model_weights = []
-        for model in self.models:
-            heads = weights_of_layers(model, source, target_input).cross[-1]  # (B, H, T, S)
-            model_weights.append(heads.float().mean(dim=1))
+        with self._evaluating():
+            for model in self.models:
+                heads = weights_of_layers(model, source, target_input).cross[-1]  # (B, H, T, S)
+                model_weights.append(heads.float().mean(dim=1))
         mean_weights = torch.stack(model_weights).mean(dim=0).cpu().numpy()  # (B, T, S)
 
         # 3. Without padding; the source ends in EOS.
@@ -133,14 +139,6 @@ class TorchSearcher(Searcher):
         for weights, row, label in zip(mean_weights, rows, labels, strict=True):
             maps.append(weights[: len(label), : len(row) + 1])
         return maps
-
-    def _in_batches(self, work: Callable[[list[int]], list[Result]], batches: Iterable[list[int]]) -> list[Result]:
-        """Return what `work` returns for each row, given the numbers of the rows of each of the `batches`."""
-        results: dict[int, Result] = {}
-        for batch in batches:
-            with self._evaluating():
-                results |= zip(batch, _in_halves(work, batch), strict=True)
-        return [results[number] for number in range(len(results))]
 
     @contextlib.contextmanager
     def _evaluating(self) -> Iterator[None]:
@@ -205,30 +203,78 @@ def _positions_in_memory(models: Sequence[Transformer], device: torch.device) ->
     return max(CPU_BATCH_POSITIONS, int(_SHARE_OF_MEMORY * memory) // bytes_per_position)
 
 
-def _in_halves(work: Callable[[list[int]], list[Result]], batch: list[int]) -> list[Result]:
-    """Return what `work` returns for each row of a batch; if memory of a GPU runs out, that of its two halves.
+class _FittingBatches:
+    """Batches, each of which comes again in halves if memory of a GPU runs out while the caller works on it.
 
-    Other programs, or a training, may use the memory of this GPU. Raises RunError: a single row needs more memory.
+    Other programs, or a training, may use the memory of this GPU. Use:
+
+        batches = _FittingBatches(...)
+        for batch in batches:
+            with batches.in_halves_if_memory_runs_out():
+                results |= zip(batch, work(batch))
     """
-    try:
-        return work(batch)
-    except RuntimeError as error:
-        if not is_out_of_memory(error):
-            raise
-        if len(batch) == 1:
-            raise RunError(
-                "memory ran out with a single sentence; stop other programs that use this GPU, or use the CPU "
-                "(--device cpu)"
-            ) from error
-    # Only here has the batch that did not fit let go of its tensors.
-    torch.cuda.empty_cache()
-    middle = len(batch) // 2
-    return _in_halves(work, batch[:middle]) + _in_halves(work, batch[middle:])
+
+    def __init__(self, batches: Iterable[list[int]], rows: Rows, remedy: str = "") -> None:
+        """Take all batches.
+
+        Args:
+            batches: the numbers of the rows of each.
+            rows: source ids of all sentences, for the message if a single one does not fit.
+            remedy: what that message proposes, beside the usual.
+        """
+        self._waiting = list(batches)[::-1]  # the next one is the last
+        self._rows = rows
+        self._remedy = remedy
+        self._memory_ran_out = False
+
+    def __iter__(self) -> Iterator[list[int]]:
+        while self._waiting:
+            # Only here has the batch that did not fit let go of its tensors.
+            if self._memory_ran_out:
+                torch.cuda.empty_cache()
+                self._memory_ran_out = False
+            self._batch = self._waiting.pop()
+            yield self._batch
+
+    @contextlib.contextmanager
+    def in_halves_if_memory_runs_out(self) -> Iterator[None]:
+        """Take the batch again in halves if memory runs out inside the block.
+
+        Raises RunError: a single sentence needs more memory.
+        """
+        try:
+            yield
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            if len(self._batch) == 1:
+                tokens = len(self._rows[self._batch[0]])
+                raise RunError(
+                    f"memory ran out with a sentence of {tokens} tokens; stop other programs that use this GPU, "
+                    f"{self._remedy}use the CPU (--device cpu)"
+                ) from error
+            middle = len(self._batch) // 2
+            self._waiting += [self._batch[middle:], self._batch[:middle]]
+            self._memory_ran_out = True
 
 
 def _targets_at_once(longest: int) -> int:
     """Return the number of pairs that are scored together, whose longest side has `longest` tokens without EOS."""
     return max(1, _TARGET_POSITIONS_AT_ONCE // (longest + 1))
+
+
+class _Cancellable:
+    """A model that calls `check` before each step; an exception from `check` ends the search."""
+
+    def __init__(self, model: Any, check: Callable[[], None]) -> None:
+        self.start = model.start
+        self._model = model
+        self._check = check
+
+    def step(self, tokens: Tensor, cache: Any, /) -> Any:
+        """Return what the model returns for the next step."""
+        self._check()
+        return self._model.step(tokens, cache)
 
 
 def load_searcher(checkpoints: Sequence[PinnedCheckpoint], search: SearchConfig, device: str) -> TorchSearcher:
