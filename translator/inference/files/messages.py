@@ -14,7 +14,8 @@ from translator.run.logging import LOGGER
 _PLURALS: Final = {"fa": "nplurals=2; plural=(n > 1);", "en": "nplurals=2; plural=(n != 1);"}
 _FORMS: Final = re.compile(r"\s*nplurals\s*=\s*([1-6])\b")
 _FORMAT: Final = re.compile(
-    r"%%|%(?:\d+\$|\([^()]*\)|<)?[-+#0']*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[qjztL])?[A-Za-z@]|%\d+"
+    r"%%|%(?:\d+\$|\([^()]*\)|<(?!PRI))?[-+#0']*(?:\d+|\*)?(?:\.(?:\d+|\*))?"
+    r"(?:<PRI\w+>|(?:hh?|ll?|[qjztL])?[A-Za-z@])|%\d+"
     r"|\$?\{[^{}]*\}|&lt;[^&]*&gt;|&#?\w+;"
 )
 """Format strings of C, Python, Qt and others, and entities with their tags (`&lt;b&gt;`): programs read them."""
