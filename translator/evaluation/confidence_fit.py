@@ -18,7 +18,7 @@ from translator.inference.confidence import Confidence, features, read_confidenc
 from translator.inference.translator import Translator
 from translator.run.files import write_json
 from translator.run.folder import RunFolder
-from translator.run.logging import LOGGER
+from translator.run.logging import LOGGER, RECORD
 
 _LARGEST_SAMPLE: Final = 1_000  # sentences that are translated
 _FEWEST: Final = 20
@@ -72,7 +72,7 @@ def keep_confidence(run: RunFolder, pairs: Sequence[tuple[str, str]]) -> None:
     report = "confidence on the validation text: calibration error %.3f, area under the curve %.3f"
     LOGGER.info(report, measured["calibration_error"], measured["area_under_curve"])
     for tenth in measured["reliability"]:
-        LOGGER.info("%5d sentences with a mean confidence of %.2f: a share of %.2f is good", *tenth)
+        RECORD.info("%5d sentences with a mean confidence of %.2f: a share of %.2f is good", *tenth)
 
 
 def fit(inputs: Floats, good: Booleans) -> Floats:
