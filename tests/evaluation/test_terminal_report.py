@@ -1,13 +1,14 @@
 """The tables of an evaluation, in each form, and the lines for a terminal show what a reader looks for."""
 
 import csv
+from dataclasses import replace
 
 import pytest
 
 from tests.support.translated_sets import translated
 from translator.config import NormalizationConfig
 from translator.evaluation.metrics import compute_scores
-from translator.evaluation.tables import Form, Table, format_tables, mistake_table
+from translator.evaluation.tables import Form, Table, format_tables, mistake_table, source_table
 from translator.evaluation.terminal_report import TranslatedPair, format_samples, format_scores
 from translator.evaluation.text_variants import text_variants
 
@@ -68,3 +69,10 @@ def test_mistakes_are_shown_with_counts_and_shares() -> None:
     rows = [line.split() for line in lines]
     assert ["loop", "3", "of", "4", "(75.0%)"] in rows
     assert ["empty", "1", "of", "4", "(25.0%)"] in rows
+
+
+def test_each_source_has_the_score_of_its_own_sentences() -> None:
+    text = translated(["در باز است.", "باران می‌بارد.", "x"], ["در باز است.", "باران می‌بارد.", "دو عمو دارید."])
+    mixed = replace(text, text=replace(text.text, origins=("novels", "novels", "news")))
+    rows = source_table({"system": mixed}).rows
+    assert [list(row) for row in rows] == [["novels, 2 sentences", "100.00"], ["news, 1 sentences", "0.00"]]
