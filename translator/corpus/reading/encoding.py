@@ -1,7 +1,6 @@
 """Encodings of text: UTF-8 and UTF-16 with a byte order mark are read; others are recognised for the message."""
 
 import codecs
-import io
 import itertools
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
@@ -13,8 +12,6 @@ if TYPE_CHECKING:
     from charset_normalizer import CharsetMatch
 
 HEAD: Final = 1 << 17  # bytes at the start of a text that show its encoding and its line ends
-_BINARY: Final = 0.01  # share of NUL bytes; text has none, or a few stray ones
-_STRAY_NULS: Final = 8  # NUL bytes that a short text may have
 _SIGNATURES: Final = {
     b"%PDF-": ("a PDF file", "extract its text first, for example with pdftotext"),
     b"{\\rtf": ("a rich text document (RTF)", "save it as plain text in UTF-8"),
@@ -59,10 +56,8 @@ def newline_blocks(blocks: Iterable[bytes]) -> Iterator[bytes]:
     if b"\n" in head[:HEAD] or b"\r" not in head[:HEAD]:
         yield from all_blocks
         return
-    decoder = io.IncrementalNewlineDecoder(None, translate=True)
     for block in all_blocks:
-        yield decoder.decode(block.decode("latin-1")).encode("latin-1")
-    yield decoder.decode("", final=True).encode("latin-1")
+        yield block.replace(b"\r", b"\n")
 
 
 def _head(blocks: Iterable[bytes]) -> tuple[bytes, Iterator[bytes]]:
@@ -79,11 +74,9 @@ def _head(blocks: Iterable[bytes]) -> tuple[bytes, Iterator[bytes]]:
 
 
 def _from_utf16(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    decoder = codecs.getincrementaldecoder("utf-16")("surrogatepass")
-    for block in blocks:
-        yield decoder.decode(block).encode("utf-8", "surrogatepass")
     try:
-        yield decoder.decode(b"", final=True).encode("utf-8", "surrogatepass")
+        for text in codecs.iterdecode(blocks, "utf-16", "surrogatepass"):
+            yield text.encode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         yield b"\xff"  # half a character at the end makes its line invalid
 
@@ -96,8 +89,7 @@ def _refuse_binary(head: bytes, label: str) -> None:
     for signature, (kind_of_file, advice) in _SIGNATURES.items():
         if head.startswith(signature):
             raise CorpusError(f"{label} is {kind_of_file}, not text; {advice}")
-    nuls = head.count(0)
-    if nuls > max(_STRAY_NULS, _BINARY * len(head)) or (nuls and 2 * len(invalid_lines(head)) > head.count(b"\n")):
+    if b"\0" in head and 2 * len(invalid_lines(head)) > head.count(b"\n"):
         raise CorpusError(
             f"{label} is not text: it has NUL bytes, as documents, pictures and other binary files have, and UTF-16 or "
             "UTF-32 without a byte order mark; give a text file in UTF-8"
