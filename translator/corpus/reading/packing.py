@@ -3,8 +3,6 @@
 import contextlib
 import errno
 import lzma
-import struct
-import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -13,16 +11,12 @@ from typing import IO, Any, Final
 
 import zstandard
 
-from translator.errors import CorpusError
+from translator.errors import CorpusError, TranslatorError
 from translator.run.files import storage_errors
+from translator.run.text import excerpt
 
 BLOCK: Final = 1 << 17  # bytes of a block
 _PACKED_AT_A_TIME: Final = 1 << 14  # bytes decompressed at a time
-_BROKEN: Final = (
-    *(EOFError, ValueError, IndexError, OverflowError, MemoryError, struct.error),
-    *(zlib.error, lzma.LZMAError, zstandard.ZstdError, zipfile.BadZipFile, tarfile.TarError),
-)
-"""Errors that decompressors raise for truncated or damaged data."""
 _SIGNATURES: Final = {
     b"PK\x03\x04": "zip archive",
     b"PK\x05\x06": "zip archive",
@@ -53,26 +47,36 @@ def packing_of_bytes(start: bytes) -> str | None:
     return None
 
 
+def refuse_stream(path: Path) -> None:
+    """Raise CorpusError for a pipe or a device, which cannot be read twice, or never ends."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise CorpusError(f"{path} is a pipe or a device; write its text to a file and give that")
+
+
 def packing_of(path: Path) -> str | None:
     """Return the compression of a file, such as "gzip file", by its first bytes, whatever its name; None for text."""
+    refuse_stream(path)
     with storage_errors(path, "read"), path.open("rb") as stream:
         return packing_of_bytes(stream.read(512))
 
 
 @contextlib.contextmanager
 def damaged_files(path: Path) -> Iterator[None]:
-    """Convert the errors of damaged compressed data into a `CorpusError` that names `path`."""
+    """Convert the errors of a library that reads damaged data, which may be any, into a `CorpusError` about `path`."""
     with storage_errors(path, "read"):
         try:
             yield
-        except RuntimeError as error:  # encrypted, or an unsupported compression method
+        except TranslatorError:
+            raise
+        except RuntimeError as error:  # a zip with a password, or compressed by an unsupported method
             advice = "compress it again with deflate and without a password"
             raise CorpusError(f"{path} cannot be decompressed ({error}); {advice}") from error
-        except (*_BROKEN, OSError) as error:
-            # bz2 and gzip give no number; a damaged zip may give a negative offset
+        except Exception as error:
+            # Only an error of the system has a number; a damaged zip may give a negative offset.
             if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
                 raise
-            raise CorpusError(f"{path} is damaged or truncated ({error}); download or copy the file again") from error
+            reason = excerpt(str(error), 200)
+            raise CorpusError(f"{path} is damaged or truncated ({reason}); download or copy the file again") from error
 
 
 def members_of(path: Path) -> list[str]:
