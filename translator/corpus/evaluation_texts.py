@@ -4,9 +4,9 @@ import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from translator.corpus.reading.forms import Form, TextFile
+from translator.corpus.reading.forms import TextFile
 from translator.corpus.reading.lines import Pair
-from translator.corpus.reading.tables import rows_of_lines, text_in
+from translator.corpus.reading.tables import objects_of, text_in
 from translator.errors import CorpusError
 
 Texts = dict[str, bytes]
@@ -15,16 +15,17 @@ Texts = dict[str, bytes]
 
 def flores_texts(path: Path, parts: Sequence[str]) -> Texts:
     """Return both sides of each part from the tar.gz of FLORES-200; raise CorpusError if one is missing."""
+    names = {}  # of the texts, by those of the members
+    for part in parts:
+        names |= {f"eng_Latn.{part}": f"{part}.en", f"pes_Arab.{part}": f"{part}.fa"}
     texts: Texts = {}
     with tarfile.open(path, mode="r|gz") as tar:
         for member in tar:
-            name = Path(member.name).name  # such as `eng_Latn.devtest`
-            for part in parts:
-                for language, side in (("eng_Latn", "en"), ("pes_Arab", "fa")):
-                    content = tar.extractfile(member) if member.isreg() and name == f"{language}.{part}" else None
-                    if content is not None:
-                        texts[f"{part}.{side}"] = content.read()
-    if len(texts) < 2 * len(parts):
+            name = names.get(Path(member.name).name)
+            content = tar.extractfile(member) if name is not None and member.isreg() else None
+            if name is not None and content is not None:
+                texts[name] = content.read()
+    if len(texts) < len(names):
         raise CorpusError(f"{path} lacks a member like eng_Latn.{parts[0]} or pes_Arab.{parts[0]}")
     return texts
 
@@ -39,7 +40,7 @@ def wmt_texts(path: Path, parts: Sequence[str]) -> Texts:
     """
     english_lines: list[str] = []
     persian_lines: list[str] = []
-    for row in rows_of_lines(TextFile(path).lines(drop_invalid=False), Form.JSON_LINES):
+    for row in objects_of(TextFile(path).lines()):
         values = {} if isinstance(row, Pair) else row[1]
         english, persian = text_in(values.get("source")), text_in(values.get("target"))
         if english is None or persian is None:

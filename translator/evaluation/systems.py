@@ -9,8 +9,8 @@ from translator.config import NormalizationConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
 from translator.corpus.held_out import HeldOutSet, held_out_set
 from translator.corpus.normalizer.normalizer import Normalizer
-from translator.corpus.reading.lines import read_lines
-from translator.corpus.reading.packing import read_blocks
+from translator.corpus.reading.forms import TextFile
+from translator.corpus.reading.lines import Unreadable
 from translator.errors import InputError, RunError
 from translator.evaluation.results import FOREIGN, ScoredSet, saved_sets, saved_text
 from translator.run.folder import RunFolder
@@ -151,15 +151,14 @@ def _read_lines(path: Path, fitting_counts: Sequence[int] = (), origin: str = ""
     """Return the lines of a text file; one that is too long is blank.
 
     Args:
-        path: the file, for `translator.corpus.reading.lines.read_lines`.
+        path: the file, plain or compressed.
         fitting_counts: the numbers of lines that fit `origin`; empty: any number.
         origin: the text that the file has to fit, for the message.
 
     Raises InputError: the number of lines does not fit.
     """
     # A text file of translations has blank lines, so none is dropped.
-    parts = read_lines(read_blocks(path), str(path), drop_invalid=False)
-    lines = [line if isinstance(line, str) else "" for line in chain.from_iterable(parts)]
+    lines = ["" if isinstance(line, Unreadable) else line for line in TextFile(path).lines()]
     if not lines or (fitting_counts and len(lines) not in fitting_counts):
         requirement = f", {origin} {fitting_counts[0]:,}: line N must be the same sentence in both" if origin else ""
         raise InputError(f"{path} has {len(lines):,} lines{requirement}")

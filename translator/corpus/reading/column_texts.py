@@ -37,8 +37,7 @@ def column_texts(file: Path, column: str) -> Iterator[str]:
     """
     text_file = TextFile(file)
     number = int(column) if column.isdecimal() else None
-    lines = text_file.lines(drop_invalid=False)
-    for row in rows_of_lines(lines, text_file.form(), has_names=number is None):
+    for row in rows_of_lines(text_file.lines(), text_file.form(), has_names=number is None):
         if isinstance(row, Pair):
             if row.defect is not None:
                 raise CorpusError(

@@ -72,14 +72,10 @@ class TextFile(NamedTuple):
         """Return the form of a text that holds both sides; raise CorpusError if its name tells a wrong one."""
         form = form_of(self.name) or Form.TSV
         start = next(self.blocks(), b"")
-        if start.startswith(_PARQUET_START):
+        if start.startswith(_PARQUET_START) or form is Form.PARQUET:
             if self.member is not None or packing_of(self.file) is not None:
                 raise CorpusError(f"{self.label} is a packed Parquet file, which cannot be read in place; unpack it")
             return Form.PARQUET
-        if form is Form.PARQUET:
-            raise CorpusError(
-                f"{self.label} is no Parquet file (it does not begin with PAR1); download or copy the file again"
-            )
         if form is Form.JSON_LINES and start.lstrip().startswith(b"["):
             unpacked = Path(without_packing(self.name))
             raise CorpusError(
@@ -99,11 +95,9 @@ class TextFile(NamedTuple):
         """Yield its bytes, unpacked."""
         return read_blocks(self.file, self.member)
 
-    def lines(self, *, drop_invalid: bool) -> Iterator[str]:
-        """Yield its lines; see `read_lines`."""
-        advice = ", or set `invalid_utf8: drop` for this source to skip such lines"
-        for lines in read_lines(self.blocks(), self.label, drop_invalid=drop_invalid, advice=advice):
-            yield from lines
+    def lines(self, *, drop_invalid: bool = False, advice: str = "") -> Iterator[str]:
+        """Return its lines; see `read_lines`."""
+        return read_lines(self.blocks(), self.label, drop_invalid=drop_invalid, advice=advice)
 
 
 # --- files whose text stands between lines for programs ---

@@ -48,8 +48,8 @@ def whole_lines(blocks: Iterable[bytes], label: str, longest: int) -> Iterator[b
         yield b"".join(unfinished)
 
 
-def read_lines(blocks: Iterable[bytes], label: str, *, drop_invalid: bool, advice: str = "") -> Iterator[list[str]]:
-    """Yield the lines of a text, many at a time, with an `Unreadable` for each that cannot be read.
+def read_lines(blocks: Iterable[bytes], label: str, *, drop_invalid: bool, advice: str = "") -> Iterator[str]:
+    """Yield the lines of a text, with an `Unreadable` for each that cannot be read.
 
     A line ends as `newline_blocks` says; byte order marks at its start are dropped. Memory stays flat.
 
@@ -65,12 +65,12 @@ def read_lines(blocks: Iterable[bytes], label: str, *, drop_invalid: bool, advic
     for data in whole_lines(blocks, label, LONGEST_LINE):
         lines = _decode(data)
         if lines is None:
-            lines = [_decode_line(line) for line in _raw_lines(data)]
+            lines = [_decode_line(line.removesuffix(b"\r")) for line in data.removesuffix(b"\n").split(b"\n")]
             invalid = [place for place, line in enumerate(lines) if line is Unreadable.INVALID_UTF8]
             if invalid and not drop_invalid:
-                yield lines[: invalid[0]]
+                yield from lines[: invalid[0]]
                 raise CorpusError(f"{label}, line {number + invalid[0]}: not UTF-8; {encoding_advice(data)}{advice}")
-        yield lines
+        yield from lines
         number += len(lines)
 
 
@@ -80,19 +80,11 @@ def _decode(data: bytes) -> list[str] | None:
         return None
     try:
         # Searching for "\r" first is many times faster than searching for "\r\n".
-        text = (data.replace(b"\r\n", b"\n") if b"\r" in data else data).decode("utf-8")
+        text = (data.removesuffix(b"\r").replace(b"\r\n", b"\n") if b"\r" in data else data).decode("utf-8")
     except UnicodeDecodeError:
         return None
     lines = text.removesuffix("\n").split("\n")
     return [line.lstrip("\ufeff") for line in lines] if _BOM in data else lines
-
-
-def _raw_lines(data: bytes) -> list[bytes]:
-    """Return the lines of `data` without their ends; a "\\r" before the end of the text is not one."""
-    lines = data.split(b"\n")
-    last = lines.pop()  # without an end
-    lines = [line.removesuffix(b"\r") for line in lines]
-    return [*lines, last] if last else lines
 
 
 def _decode_line(line: bytes) -> str:

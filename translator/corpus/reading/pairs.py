@@ -52,17 +52,9 @@ def read_pairs(source: SourceConfig, note: Callable[[str], None] = _tell_once) -
 
 
 def _pairs_of_corpora(source: SourceConfig, note: Callable[[str], None]) -> Iterator[Pair]:
-    corpora, other_names = files_by_corpus(source)
-    _note_others(str(source.path), other_names, note)
-    for files in corpora:
+    for files in files_by_corpus(source, note):
         for texts in _texts_of(source, files, note):
             yield from _pairs_of_corpus(texts, source, note)
-
-
-def _note_others(label: str, names: Sequence[str], note: Callable[[str], None]) -> None:
-    """Call `note` with the names of the files of a folder or a zip that are not read."""
-    if names:
-        note(f"{label}: not read: {listing(names)}; held-out text can be given as a test set")
 
 
 def _texts_of(source: SourceConfig, files: CorpusFiles, note: Callable[[str], None]) -> list[list[TextFile]]:
@@ -82,8 +74,7 @@ def _texts_of(source: SourceConfig, files: CorpusFiles, note: Callable[[str], No
                 if member not in names:
                     raise CorpusError(f"{archive} has no member `{member}`. Members: {listing(names)}")
         else:
-            members, other_names = corpora_among(names, str(archive))
-            _note_others(str(archive), other_names, note)
+            members = corpora_among(names, str(archive), note)
         corpora = [[TextFile(archive, member) for member in corpus] for corpus in members]
     elif source.source_member is not None:
         raise CorpusError(f"{files[0]} is not a zip archive; `source_member` and `target_member` name members of a zip")
@@ -151,22 +142,26 @@ def _pairs_of_texts(
     texts: Sequence[TextFile], form: Form | None, source: SourceConfig, label: str, note: Callable[[str], None]
 ) -> Iterator[Pair]:
     """Yield the pairs of two texts, one per side, or of one text that holds both sides, in `form`."""
-    has_columns = form not in (None, Form.TMX, Form.PO, Form.MO)
-    if not has_columns and (source.source_column is not None or source.min_score is not None):
-        keys = "`source_column`, `target_column` and `min_score`"
-        raise CorpusError(f"{label}: {keys} choose columns of a table, and this is none; remove them")
     drop_invalid = source.invalid_utf8 == "drop"
-    if form is None:
-        english, persian = (text.lines(drop_invalid=drop_invalid) for text in texts)
-        return pairs_of_sides(english, persian, f"corpus source `{source.name}`", (texts[0].label, texts[1].label))
-    (text,) = texts
-    if form is Form.TMX:
-        return pairs_of_tmx(text.blocks(), text.label, drop_invalid=drop_invalid)
-    if form in (Form.PO, Form.MO):
-        return pairs_of_messages(text.blocks(), text.label, compiled=form is Form.MO)
+    advice = ", or set `invalid_utf8: drop` for this source to skip such lines"
+    lines_of_texts = [text.lines(drop_invalid=drop_invalid, advice=advice) for text in texts]
+    text = texts[0]
+
+    # 1. Tables.
     if form is Form.PARQUET:
         return pairs_of_rows(rows_of_parquet(text.file), source, text.label, note)
-    given_columns = [source.source_column, source.target_column, source.min_score and source.min_score.column]
-    has_names = True if any(isinstance(column, str) for column in given_columns) else None
-    rows = rows_of_lines(text.lines(drop_invalid=drop_invalid), form, has_names=has_names)
-    return pairs_of_rows(rows, source, text.label, note)
+    if form in (Form.TSV, Form.CSV, Form.JSON_LINES):
+        given_columns = [source.source_column, source.target_column, source.min_score and source.min_score.column]
+        has_names = True if any(isinstance(column, str) for column in given_columns) else None
+        return pairs_of_rows(rows_of_lines(lines_of_texts[0], form, has_names=has_names), source, text.label, note)
+
+    # 2. Texts without columns.
+    if source.source_column is not None or source.min_score is not None:
+        keys = "`source_column`, `target_column` and `min_score`"
+        raise CorpusError(f"{label}: {keys} choose columns of a table, and this is none; remove them")
+    if form is None:
+        english, persian = lines_of_texts
+        return pairs_of_sides(english, persian, f"corpus source `{source.name}`", (text.label, texts[1].label))
+    if form is Form.TMX:
+        return pairs_of_tmx(text.blocks(), text.label, drop_invalid=drop_invalid)
+    return pairs_of_messages(text.blocks(), text.label, compiled=form is Form.MO)

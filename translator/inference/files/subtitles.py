@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from translator.corpus.reading.lines import read_lines
-from translator.corpus.reading.packing import read_blocks
+from translator.corpus.reading.forms import TextFile
 from translator.errors import InputError
 from translator.inference.text.sentences import split_sentences
 
@@ -66,8 +65,7 @@ class Subtitles:
 
     def __init__(self, source: Path) -> None:
         """Read a file; raise CorpusError or InputError if it is not UTF-8, or a cue is broken."""
-        blocks = read_blocks(source)
-        self._lines = list(itertools.chain.from_iterable(read_lines(blocks, str(source), drop_invalid=False)))
+        self._lines = list(TextFile(source).lines())
         self._is_vtt = bool(self._lines) and self._lines[0].startswith("WEBVTT")
         self._cues = [self._cue(source, *span) for span in self._spans()]
         self._sentences = list(self._spread_sentences())
