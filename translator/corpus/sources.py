@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from translator.config.document import Document
 from translator.config.paths import expand_homes, present_path
 from translator.corpus.reading.forms import form_of, without_packing
 from translator.corpus.reading.languages import LanguageCode, split_language
+from translator.corpus.reading.packing import refuse_stream
 from translator.errors import CorpusError, InputError
 from translator.run.text import excerpt
 
@@ -115,14 +116,13 @@ def _name(path: str) -> str:
 
 def source_files(source: SourceConfig) -> list[Path]:
     """Return the files of `source` in the order of reading; raise CorpusError if one is missing or unsuitable."""
-    corpora, _ = files_by_corpus(source)
-    return list(itertools.chain.from_iterable(corpora))
+    return list(itertools.chain.from_iterable(files_by_corpus(source)))
 
 
-def files_by_corpus(source: SourceConfig) -> tuple[list[CorpusFiles], list[str]]:
-    """Return the files of each corpus of `source`, in the order of reading, and the names of files that are not read.
+def files_by_corpus(source: SourceConfig, note: Callable[[str], None] | None = None) -> list[CorpusFiles]:
+    """Return the files of each corpus of `source`, in the order of reading.
 
-    A folder may have several corpora; any other source is one corpus.
+    A folder may have several corpora; any other source is one corpus. `note` is called as by `corpora_among`.
 
     Raises CorpusError: a file is missing or unsuitable.
     """
@@ -131,21 +131,17 @@ def files_by_corpus(source: SourceConfig) -> tuple[list[CorpusFiles], list[str]]
         if not file.exists():
             advice = source.obtain or "check the path (it is relative to the current folder)"
             raise CorpusError(f"corpus source `{source.name}`: {file} does not exist. {advice.strip()}")
-        # Files are read twice, and a pipe or a device may never end.
-        if not file.is_file() and not file.is_dir():
-            raise CorpusError(
-                f"corpus source `{source.name}`: {file} is a pipe or a device; write its text to a file and give that"
-            )
+        refuse_stream(file)
     if source.path is None or files[0].is_file():
-        return [tuple(files)], []
+        return [tuple(files)]
     (folder,) = files
     names = [entry.name for entry in folder.iterdir() if entry.is_file()]
-    corpora, other_names = corpora_among(names, str(folder))
-    return [tuple(folder / name for name in corpus) for corpus in corpora], other_names
+    corpora = corpora_among(names, str(folder), note)
+    return [tuple(folder / name for name in corpus) for corpus in corpora]
 
 
-def corpora_among(names: Sequence[str], label: str) -> tuple[list[tuple[str, ...]], list[str]]:
-    """Return the corpora among the files of a folder or the members of a zip, and the names that belong to none.
+def corpora_among(names: Sequence[str], label: str, note: Callable[[str], None] | None = None) -> list[tuple[str, ...]]:
+    """Return the corpora among the files of a folder or the members of a zip.
 
     A corpus is a table, a TMX and the like, or two files whose names differ only in the language. Text that is called
     `dev`, `test` and the like belongs to none beside text that is called `train`.
@@ -153,6 +149,7 @@ def corpora_among(names: Sequence[str], label: str) -> tuple[list[tuple[str, ...
     Args:
         names: in any order, perhaps with folders before them.
         label: name of the folder or zip in messages.
+        note: is called with a message on the names that belong to no corpus; None: there is no message.
 
     Raises CorpusError: there is no corpus.
     """
@@ -171,17 +168,19 @@ def corpora_among(names: Sequence[str], label: str) -> tuple[list[tuple[str, ...
         corpora += itertools.product(files.get("en", ()), files.get("fa", ()))
     corpora.sort()
     if not corpora:
-        listed = listing(names) or "nothing that could be a corpus"
         raise CorpusError(
             f"{label} has no table, TMX or pair of texts like X.en and X.fa; give its files as `source_path` and "
-            f"`target_path`. It holds: {listed}"
+            f"`target_path`. It holds: {listing(names)}"
         )
 
     # 3. Held-out text is no training text.
     if any(_TRAINING_SPLIT.match(Path(corpus[0]).name) for corpus in corpora):
         corpora = [corpus for corpus in corpora if not _HELD_OUT_SPLIT.match(Path(corpus[0]).name)]
     read_names = set(itertools.chain.from_iterable(corpora))
-    return corpora, [name for name in names if name not in read_names]
+    other_names = [name for name in names if name not in read_names]
+    if other_names and note is not None:
+        note(f"{label}: not read: {listing(other_names)}; held-out text can be given as a test set")
+    return corpora
 
 
 def side_of(name: str) -> tuple[str, LanguageCode] | None:
@@ -198,4 +197,4 @@ def side_of(name: str) -> tuple[str, LanguageCode] | None:
 
 def listing(names: Sequence[str]) -> str:
     """Return names for a message."""
-    return excerpt(", ".join(names), _LONGEST_LISTING)
+    return excerpt(", ".join(names), _LONGEST_LISTING) or "none"

@@ -3,17 +3,17 @@
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from translator.config import SourceConfig
 from translator.corpus.reading.languages import LanguageCode, split_language
 from translator.corpus.selecting.scripts import ARABIC_SCRIPT_WORD
+from translator.corpus.sources import listing
 from translator.errors import CorpusError
 from translator.run.text import excerpt
 
 _ROLES: Final = (("source", "target"), ("source", "targets"), ("src", "tgt"), ("english", "non_english"))
 """Names of the two columns in public corpora without the names of languages: WMT24++, ParsiNLU, and others."""
-_LONGEST_LISTING: Final = 1000  # characters of a message
 # No key, no address.
 _ENGLISH_WORD: Final = re.compile(r"(?<![^\s\"'(“‘])(?:[A-Z]?[a-z]{2,}|[A-Z]{2,})(?![^\s\"').,;:!?”’…])")
 _SHARE_OF_WORDS: Final = 0.2  # of the most words of a column, which a column of texts has; codes and names repeat
@@ -23,21 +23,11 @@ _HOW_TO_CHOOSE: Final = (
 )
 
 
-class Columns(NamedTuple):
-    """The names of the columns that make a pair; those of a table without names are numbers from 1."""
-
-    english: str
-    persian: str
-    score: str | None
-
-
-def usual_columns(names: Sequence[str], label: str) -> tuple[str, str] | None:
-    """Return the names of the English and the Persian column; None if no names are usual.
+def usual_columns(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the usual names of an English and a Persian column among `names`; several if any of them may be meant.
 
     Usual are names that differ only in the language, such as `en` and `fa`, `translation.en` and `translation.fa`, or
     `sentence_eng_Latn` and `sentence_pes_Arab`; else `source` and `target`, `src` and `tgt`.
-
-    Raises CorpusError: several pairs of names are usual.
     """
     # 1. Pairs of names that differ only in the language.
     names_of_stem: dict[str, dict[LanguageCode, str]] = {}
@@ -47,23 +37,23 @@ def usual_columns(names: Sequence[str], label: str) -> tuple[str, str] | None:
             stem, language = side
             names_of_stem.setdefault(stem.lower(), {}).setdefault(language, name)
     pairs = [(sides["en"], sides["fa"]) for sides in names_of_stem.values() if len(sides) == 2]
-    if len(pairs) > 1:
-        raise CorpusError(
-            f"{label}: several columns may hold the two texts; choose with {_HOW_TO_CHOOSE}. Columns: {_listing(names)}"
-        )
     if pairs:
-        return pairs[0]
+        return pairs
 
     # 2. Names of roles.
     by_lower_name = {name.lower(): name for name in names}
     for english, persian in _ROLES:
         if english in by_lower_name and persian in by_lower_name:
-            return by_lower_name[english], by_lower_name[persian]
-    return None
+            return [(by_lower_name[english], by_lower_name[persian])]
+    return []
 
 
-def columns_of(names: Sequence[str], rows: Sequence[Sequence[str]], source: SourceConfig, label: str) -> Columns:
-    """Return the columns that `source` names, else the usual ones, else those with text in the two scripts.
+def columns_of(
+    names: Sequence[str], rows: Sequence[Sequence[str]], source: SourceConfig, label: str
+) -> tuple[str, str, str | None]:
+    """Return the names of the columns of English, Persian and the score, if there is one.
+
+    They are the columns that `source` names, else the usual ones, else those with text in the two scripts.
 
     Persian is the first column with about as many different words in its script as any, and English the first such of
     the others. If no column has Persian, English is the first and Persian the second beside the scores.
@@ -74,29 +64,33 @@ def columns_of(names: Sequence[str], rows: Sequence[Sequence[str]], source: Sour
         source: with `source_column`, `target_column` and `min_score`; a number counts the columns from 1.
         label: name of the table in messages.
 
-    Raises CorpusError: a column is missing, or no two columns remain beside the scores.
+    Raises CorpusError: a column is missing, several are usual, or no two columns remain beside the scores.
     """
     # 1. The columns that have names.
     score = None if source.min_score is None else column_name(source.min_score.column, names, label)
     if source.source_column is not None and source.target_column is not None:
         english = column_name(source.source_column, names, label)
-        return Columns(english, column_name(source.target_column, names, label), score)
-    usual = usual_columns(names, label)
-    if usual is not None:
-        return Columns(*usual, score)
+        return english, column_name(source.target_column, names, label), score
+    usual = usual_columns(names)
+    if len(usual) > 1:
+        raise CorpusError(
+            f"{label}: several columns may hold the two texts; choose with {_HOW_TO_CHOOSE}. Columns: {listing(names)}"
+        )
+    if usual:
+        return *usual[0], score
 
     # 2. The columns with text.
     places = [place for place, name in enumerate(names) if name != score]
     if len(places) < 2:
         raise CorpusError(
-            f"{label}: no column for each text; name yours in {_HOW_TO_CHOOSE}. Columns: {_listing(names)}"
+            f"{label}: no column for each text; name yours in {_HOW_TO_CHOOSE}. Columns: {listing(names)}"
         )
     persian_place = _place_of_words(rows, places, ARABIC_SCRIPT_WORD)
     if persian_place is None:
-        return Columns(names[places[0]], names[places[1]], score)
+        return names[places[0]], names[places[1]], score
     places.remove(persian_place)
     english_place = _place_of_words(rows, places, _ENGLISH_WORD)
-    return Columns(names[places[0] if english_place is None else english_place], names[persian_place], score)
+    return names[places[0] if english_place is None else english_place], names[persian_place], score
 
 
 def _place_of_words(rows: Sequence[Sequence[str]], places: Iterable[int], word: re.Pattern[str]) -> int | None:
@@ -130,8 +124,4 @@ def column_name(column: str | int, names: Sequence[str], label: str) -> str:
     similar_names = difflib.get_close_matches(str(column), names, n=1)
     advice = f"; did you mean `{excerpt(similar_names[0], 200)}`?" if similar_names else "."
     shown = excerpt(str(column), 200)
-    raise CorpusError(f"{label}: no column `{shown}`{advice} A number counts them from 1. Columns: {_listing(names)}")
-
-
-def _listing(names: Sequence[str]) -> str:
-    return excerpt(", ".join(names), _LONGEST_LISTING) or "none"
+    raise CorpusError(f"{label}: no column `{shown}`{advice} A number counts them from 1. Columns: {listing(names)}")

@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, starmap
 from typing import Any, Final
 
 from translator.config import SourceConfig
@@ -54,7 +54,8 @@ def rows_of_lines(lines: Iterable[str], form: Form, *, has_names: bool | None = 
         has_names = bool(cells) and len(cells[0]) == width and _are_names(cells)
     if has_names and cells:
         names = _distinct(cells[0])
-        first_rows.remove(next(row for row in first_rows if not isinstance(row, Pair)))
+        is_row = [not isinstance(row, Pair) for row in first_rows]
+        del first_rows[is_row.index(True)]
 
     # 2. The rows.
     for row in chain(first_rows, rows):
@@ -68,7 +69,7 @@ def rows_of_lines(lines: Iterable[str], form: Form, *, has_names: bool | None = 
 
 def _are_names(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the first of the rows has names of columns."""
-    if usual_columns(_distinct(rows[0]), "line 1") is not None:
+    if usual_columns(_distinct(rows[0])):
         return True
     has_persian = [ARABIC_LETTER.search("\t".join(cells)) is not None for cells in rows]
     return not has_persian[0] and sum(has_persian) >= max(1, _PERSIAN_SHARE * (len(rows) - 1))
@@ -121,8 +122,8 @@ def _delimiter_of(lines: Sequence[tuple[int, str]]) -> str:
     """Return the delimiter that cuts most of the rows in `lines` into the same number of cells, at least two."""
 
     def rows_of_one_width(delimiter: str) -> int:
-        rows = [row for row in _cells_between(lines, delimiter) if not isinstance(row, Pair)]
-        widths = Counter(len(cells) for _, cells in rows if len(cells) > 1)
+        widths = Counter(len(row[1]) for row in _cells_between(lines, delimiter) if not isinstance(row, Pair))
+        del widths[1]
         return max(widths.values(), default=0)
 
     return max(_DELIMITERS, key=rows_of_one_width)
@@ -134,23 +135,20 @@ def _cells_between(lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator
     cells: list[str] | None = None
     is_open = False  # whether a cell in quotation marks goes on after these lines
     for number, line in lines:
-        if isinstance(line, Unreadable):
-            yield from _bad_lines(row_lines)
-            yield _pair_without_row(number, line)
-            row_lines = []
-            continue
         row_lines.append((number, line))
-        if len(row_lines) == 1 or '"' in line:
+        if isinstance(line, Unreadable):
+            cells, is_open = None, False
+        elif len(row_lines) == 1 or '"' in line:
             text = "\n".join(row_line for _, row_line in row_lines)
             cells, is_open = _cells(text, delimiter)
         if is_open and len(row_lines) < _LINES_OF_ROW:
             continue
         if cells is None:
-            yield from _bad_lines(row_lines)
+            yield from starmap(_pair_without_row, row_lines)
         else:
             yield row_lines[0][0], cells
         row_lines = []
-    yield from _bad_lines(row_lines)
+    yield from starmap(_pair_without_row, row_lines)
 
 
 def _cells(text: str, delimiter: str) -> tuple[list[str] | None, bool]:
@@ -161,12 +159,6 @@ def _cells(text: str, delimiter: str) -> tuple[list[str] | None, bool]:
         return None, str(error) == "unexpected end of data"
     # The reader takes a lone mark for text, and so would make a pair of what remains of a cell without its beginning.
     return (None if text.count('"') % 2 else cells or [""]), False
-
-
-def _bad_lines(lines: Iterable[tuple[int, str]]) -> Iterator[Pair]:
-    """Yield a pair with its defect for each line of a broken row."""
-    for number, line in lines:
-        yield _pair_without_row(number, line)
 
 
 # --- JSON Lines ---
@@ -225,10 +217,11 @@ def pairs_of_rows(
     names = list(dict.fromkeys(chain.from_iterable(values_of_rows)))
     texts = [[text_in(values.get(name)) or "" for name in names] for values in values_of_rows]
     columns = columns_of(names, texts, source, label)
-    if names != ["1", "2"] or columns.english != "1":
+    english_column, persian_column, score_column = columns
+    if names != ["1", "2"] or english_column != "1":
         other_names = ", ".join(name for name in names if name not in columns)
         note(
-            f"English is read from column {columns.english}, Persian from column {columns.persian}"
+            f"English is read from column {english_column}, Persian from column {persian_column}"
             f"{other_names and '; not read: '}{other_names}"
         )
 
@@ -238,16 +231,16 @@ def pairs_of_rows(
             yield row
             continue
         line, values = row
-        english = text_in(values.get(columns.english))
-        persian = text_in(values.get(columns.persian))
+        english = text_in(values.get(english_column))
+        persian = text_in(values.get(persian_column))
         if english is None or persian is None:
             yield Pair(line, english or persian or "", "", BAD_ROW)
         elif max(len(english), len(persian)) > LONGEST_LINE:
             yield Pair(line, "", "", str(Unreadable.LINE_TOO_LONG))
-        elif source.min_score is None:
+        elif source.min_score is None or score_column is None:
             yield Pair(line, english, persian)
         else:
-            defect = _defect_of_score(values.get(str(columns.score)), source.min_score.at_least)
+            defect = _defect_of_score(values.get(score_column), source.min_score.at_least)
             yield Pair(line, english, "" if defect else persian, defect)
 
 
