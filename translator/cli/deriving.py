@@ -231,7 +231,7 @@ def distill(options: argparse.Namespace, stop: StopRequest) -> None:
         sources = translated_sources(teacher.config(), corpus, folder, monolingual)
     else:
         weight = derived.training_weights(teacher.config())
-        sources = [written_source(name, folder, weight(name)) for name in given_pairs]
+        sources = [written_source(name, folder, weight.get(name, 1.0)) for name in given_pairs]
     recipe, line = write_distillation(
         teacher, corpus, student, sources, recipe=options.recipe, overrides=options.overrides
     )

@@ -14,9 +14,8 @@ from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.normalizer.rules import NormalizerRules
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
-from translator.corpus.reading.forms import Form, form_of, unread_form
-from translator.corpus.reading.lines import Unreadable, read_lines
-from translator.corpus.reading.packing import read_blocks
+from translator.corpus.reading.forms import TextFile, form_of, unread_form
+from translator.corpus.reading.lines import Unreadable
 from translator.corpus.selecting.filters import PairFilter
 from translator.corpus.selecting.folding import fold
 from translator.corpus.selecting.split import Split
@@ -41,7 +40,7 @@ def corpus_of_run(config: Config, rules: NormalizerRules | None = None) -> Prepa
 def inherited_sources(
     corpus: PreparedCorpus,
     split: Split,
-    weights: Callable[[str], float] = lambda name: 1.0,
+    weights: Mapping[str, float] | None = None,
     max_pairs: int | None = None,
     folder: Path | None = None,
 ) -> list[SourceConfig]:
@@ -50,7 +49,7 @@ def inherited_sources(
     Args:
         corpus: the prepared text of the parent run.
         split: the part of it, which is also the `use` of the new sources.
-        weights: returns the weight of the source with a name.
+        weights: by the names of the sources; None: all have weight 1.
         max_pairs: most pairs of each source; None: all.
         folder: where `write_sample` wrote a sample of the text; None: the whole text.
     """
@@ -61,7 +60,7 @@ def inherited_sources(
             source_path=str(folder / f"{name}.en"),
             target_path=str(folder / f"{name}.fa"),
             use=split,
-            weight=weights(name),
+            weight=1.0 if weights is None else weights[name],
             max_pairs=max_pairs,
             obtain="this is prepared text of the parent run; repeat the command that wrote this recipe",
         )
@@ -76,11 +75,8 @@ def write_sample(corpus: PreparedCorpus, spacing: Mapping[str, float], folder: P
         sample_size = max(1, round(count / step))
         chosen = {number * count // sample_size for number in range(sample_size)}
         for side in corpus.sides:
-            lines = []
-            for number, line in enumerate(corpus.lines("train", name, side)):
-                if number in chosen:
-                    lines.append(line)
-            write_lines(folder / f"{name}.{side}", lines)
+            lines = enumerate(corpus.lines("train", name, side))
+            write_lines(folder / f"{name}.{side}", (line for number, line in lines if number in chosen))
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
@@ -88,14 +84,9 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     write_text(path, "".join(f"{line}\n" for line in lines))
 
 
-def training_weights(config: Config) -> Callable[[str], float]:
-    """Return a function from the name of a source to its weight in the training text of a run."""
-    weights = {source.name: source.weight for source in config.corpus.sources if source.use in ("auto", "train")}
-
-    def weight_of(name: str) -> float:
-        return weights.get(name, 1.0)
-
-    return weight_of
+def training_weights(config: Config) -> dict[str, float]:
+    """Return the weight of each source in the training text of a run, by its name."""
+    return {source.name: source.weight for source in config.corpus.sources}
 
 
 def test_set_arguments(corpus: PreparedCorpus) -> list[str]:
@@ -117,38 +108,37 @@ def read_monolingual(
     for file in files:
         unread = unread_form(file.name)
         form = form_of(file.name) if unread is None else unread.kind
-        if unread is not None or form in (Form.TSV, Form.CSV, Form.JSON_LINES):
+        if form is not None:
             raise CorpusError(f"{file} is {form}; write its text into a file of its own, one sentence per line")
     counts = Counter[str]()
     hashes = set[int]()  # of the folded lines; the lines themselves would take much more memory
     distinct_lines: list[str] = []
     for file in files:
+        # 1. The lines.
+        counts_of_file = Counter[str]()
         invalid_numbers: list[int] = []
-        has_text = False
-        for number, line in enumerate(_lines_of(file, drop_invalid=True), start=1):
-            if line is Unreadable.INVALID_UTF8:
-                invalid_numbers.append(number)
-                counts["not UTF-8"] += 1
-                continue
-            if line is Unreadable.LINE_TOO_LONG:
-                has_text = True
-                counts["too long"] += 1
-                continue
-            has_text = has_text or bool(line.strip())
+        for number, line in enumerate(TextFile(file).lines(drop_invalid=True), start=1):
             text = normalizer.source(line)
             key = hash(fold(text))
-            if not text.strip():
-                counts["empty"] += 1
-            elif max_words is not None and len(text.split()) > max_words:
-                counts["too long"] += 1
+            if line is Unreadable.INVALID_UTF8:
+                invalid_numbers.append(number)
+                outcome = "not UTF-8"
+            elif not text.strip():
+                outcome = "empty"
+            elif line is Unreadable.LINE_TOO_LONG or (max_words is not None and len(text.split()) > max_words):
+                outcome = "too long"
             elif key in hashes:
-                counts["repeated"] += 1
+                outcome = "repeated"
             else:
-                counts["kept"] += 1
+                outcome = "kept"
                 hashes.add(key)
                 distinct_lines.append(text)
-        if invalid_numbers and not has_text:
-            for _ in _lines_of(file, drop_invalid=False):  # raises, and names the encoding
+            counts_of_file[outcome] += 1
+        counts += counts_of_file
+
+        # 2. What is not UTF-8.
+        if invalid_numbers and counts_of_file.keys() <= {"not UTF-8", "empty"}:
+            for _ in TextFile(file).lines():  # raises, and names the encoding
                 pass
         if invalid_numbers:
             shown = ", ".join(f"{number:,}" for number in invalid_numbers[:_NUMBERS_SHOWN])
@@ -159,13 +149,6 @@ def read_monolingual(
                 "iconv"
             )
     return distinct_lines, counts
-
-
-def _lines_of(file: Path, *, drop_invalid: bool) -> Iterator[str]:
-    if file.exists() and not file.is_file() and not file.is_dir():
-        raise CorpusError(f"{file} is a pipe or a device; write its text to a file and give that")
-    for lines in read_lines(read_blocks(file), str(file), drop_invalid=drop_invalid):
-        yield from lines
 
 
 def synthetic_pairs(

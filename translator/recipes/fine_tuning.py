@@ -73,14 +73,14 @@ def write_fine_tuning(
     if replay_share > 0:
         weight = training_weights(parent.config())
         names = corpus.names("train")
-        mass = sum(weight(name) * corpus.count("train", name) for name in names)
+        mass = sum(weight[name] * corpus.count("train", name) for name in names)
         factor = replay_share / (1 - replay_share) * trained_pairs / mass
         copied_pairs = max(_REPLAYED_PAIRS, new_pairs)
         for name in names:
             # Each copied pair stands for `spacing` pairs, so its weight is as many times as large.
-            spacing[name] = max(1.0, mass / (weight(name) * copied_pairs))
-            weights[name] = factor * weight(name) * spacing[name]
-    replayed = inherited_sources(corpus, "train", weights.__getitem__, folder=text) if weights else []
+            spacing[name] = max(1.0, mass / (weight[name] * copied_pairs))
+            weights[name] = factor * weight[name] * spacing[name]
+    replayed = inherited_sources(corpus, "train", weights, folder=text) if weights else []
 
     # 3. Write the recipe, and then the text that it names.
     changes = fine_tuning_changes(parent, sizes, replay_share, recipe)
