@@ -1,84 +1,158 @@
-"""Lines from a stream of bytes, and pairs from lines, whatever the size of the blocks that are read."""
+"""Lines from a stream of bytes in any encoding, and pairs from lines, whatever the size of the blocks."""
 
 import itertools
+import re
 import tracemalloc
+from unittest import mock
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from translator.corpus.reading.lines import LONGEST_LINE, Pair, Unreadable, pairs_of_sides, read_lines
+from translator.corpus.reading.encoding import refuse_other_encoding
+from translator.corpus.reading.lines import Pair, Unreadable, pairs_of_sides, read_lines
 from translator.corpus.reading.packing import BLOCK
 from translator.errors import CorpusError
 
 INVALID, TOO_LONG = Unreadable.INVALID_UTF8, Unreadable.LINE_TOO_LONG
+PERSIAN = "خواهرم هر روز چاي مي نوشد.\nكتاب كجاست؟\nدر باز است.\n"
+ENGLISH = "The café opens at nine.\nIt’s “closed” on Sundays — sorry.\nAsk the fiancé.\n"
+LONGEST = 40  # bytes of a line in the property
+PARTS = ["\n", "\n", "\r", "\r\n", "\ufeff", "a", "گل ", "\u2028\x0b\x1c\u0085", "\udcff", "x" * LONGEST]
+"""Line ends, characters that are none, a byte that is not UTF-8, and lines about as long as the limit."""
 
 
 def lines_of(content: bytes, block: int = BLOCK, *, drop_invalid: bool = False) -> list[str]:
     blocks = [content[start : start + block] for start in range(0, len(content), block)]
-    return list(itertools.chain.from_iterable(read_lines(blocks, "text", drop_invalid=drop_invalid)))
+    return list(read_lines(blocks, "text", drop_invalid=drop_invalid))
 
 
-def complaint(content: bytes, block: int = BLOCK) -> str:
-    with pytest.raises(CorpusError) as caught:
-        lines_of(content, block)
-    return str(caught.value)
+def plain_lines(content: bytes) -> list[str]:
+    """Return the lines of a text in UTF-8 by a simple method that takes it at once."""
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    if b"\n" not in content:
+        content = content.replace(b"\r", b"\n")
+    lines = content.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    return list(map(plain_line, lines))
 
 
-@pytest.mark.parametrize("block", [1, 2, 3, 7, BLOCK])
+def plain_line(line: bytes) -> str:
+    line = line.removesuffix(b"\r")
+    if len(line) > LONGEST:
+        return TOO_LONG
+    try:
+        return line.decode().lstrip("\ufeff")
+    except UnicodeDecodeError:
+        return INVALID
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(st.sampled_from(PARTS), max_size=12).map("".join),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+    st.sampled_from([1, 2, 3, 7, BLOCK]),
+)
+def test_lines_are_those_of_a_text_that_is_read_at_once(text: str, codec: str, block: int) -> None:
+    # Half a surrogate pair stands for the byte that is not UTF-8; UTF-16 has it as it is.
+    errors = "surrogatepass" if codec == "utf-16" else "surrogateescape"
+    plain_codec = "utf-8" if codec == "utf-8" else "utf-8-sig"
+    with mock.patch("translator.corpus.reading.lines.LONGEST_LINE", LONGEST):
+        lines = lines_of(text.encode(codec, errors), block, drop_invalid=True)
+    assert lines == plain_lines(text.encode(plain_codec, errors))
+
+
 @pytest.mark.parametrize(
     ("content", "lines"),
     [
-        (b"", []),
-        (b"\n\n", ["", ""]),
-        (b"\r\n", [""]),
-        (b"\r", [""]),
-        (b"a\rb\r", ["a", "b"]),
-        (b"a\r\nb\nc\r\nd", ["a", "b", "c", "d"]),
-        (b"a\r\r\nb\rc\n", ["a\r", "b\rc"]),
-        ("\ufeffa\n\ufeff\ufeffb\n\ufeff\n\ufeffc".encode(), ["a", "b", "", "c"]),
-        ("a\ufeff\nb\ufeffc\r\n".encode(), ["a\ufeff", "b\ufeffc"]),
-        ("a\u2028b\u0085c\x0bd\x0ce\x1cf\n".encode(), ["a\u2028b\u0085c\x0bd\x0ce\x1cf"]),
-        ("\ufeffگل\r\nab\rc\n".encode("utf-16-le"), ["گل", "ab\rc"]),
-        ("\ufeffa\rگل".encode("utf-16-be"), ["a", "گل"]),
+        ("a\nb😀".encode("utf-16")[:-2], ["a", INVALID]),
+        (b"One.\nT\0\0\0wo.\nThree.\n", ["One.", INVALID, "Three."]),
     ],
+    ids=["half an emoji at the end", "a few NUL bytes"],
 )
-def test_only_newlines_end_a_line(content: bytes, lines: list[str], block: int) -> None:
-    assert lines_of(content, block) == lines_of(content, block, drop_invalid=True) == lines
-    if b"\n" in content and b"\0" not in content:  # decoded one by one, as beside a line that is not UTF-8
-        assert lines_of(b"\xff\n" + content, block, drop_invalid=True) == [INVALID, *lines]
-
-
-@pytest.mark.parametrize("block", [1, 5, BLOCK])
-def test_invalid_utf8_error_gives_the_line(block: int) -> None:
-    message = complaint(b"\xef\xbb\xbfOne.\r\nTwo\xe9.\nThree.\n", block)
-    assert message.startswith("text, line 2: not UTF-8; ")
-    assert "line 3: not UTF-8; " in complaint(b"a\nb\n\xd8", block)
-    assert "line 2: not UTF-8; it has a NUL byte" in complaint(b"a" * 300 + b"\nbc\0\n", block)
-
-
-@pytest.mark.parametrize("surplus", [-1, 0, 1, 2, 10 << 20])
-@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
-def test_only_lines_beyond_the_length_limit_are_marked_too_long(surplus: int, end: bytes) -> None:
-    long = b"x" * (LONGEST_LINE + surplus)
-    expected = long.decode() if surplus <= 0 else TOO_LONG
-    for before, after in itertools.product((b"", b"a\n"), repeat=2):
-        ending = end or (b"\n" if after else b"")
-        lines_before = ["a"] if before else []
-        lines_after = ["a"] if after else []
-        assert lines_of(before + long + ending + after) == [*lines_before, expected, *lines_after]
+def test_damage_costs_only_its_line(content: bytes, lines: list[str]) -> None:
+    assert lines_of(content, drop_invalid=True) == lines
 
 
 def test_memory_stays_flat_without_any_newline() -> None:
     endless = itertools.repeat(b"x" * BLOCK, (64 << 20) // BLOCK)
     tracemalloc.start()
     try:
-        assert list(read_lines(endless, "text", drop_invalid=False)) == [[TOO_LONG]]
+        assert list(read_lines(endless, "text", drop_invalid=False)) == [TOO_LONG]
         assert tracemalloc.get_traced_memory()[1] < 6 << 20
     finally:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("blank", [[], [""], ["", " ", ""]])
-def test_blank_lines_at_the_end_of_one_or_both_texts_are_no_pairs(blank: list[str]) -> None:
-    expected = [Pair(1, "a", "b"), Pair(2, "", ""), Pair(3, "c", "d")]
-    for more in ([], [""]):
-        assert list(pairs_of_sides(["a", "", "c", *blank], ["b", " ", "d", *more], "x", ("a", "b"))) == expected
+# --- what is not read ---
+
+
+@pytest.mark.parametrize("block", [1, BLOCK])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\xef\xbb\xbfOne.\r\nTwo\xe9.\nThree.\n", "text, line 2: not UTF-8; "),
+        (b"a\nb\n\xd8", "text, line 3: not UTF-8; "),
+        (b"a" * 300 + b"\nbc\0\n", r"text, line 2: not UTF-8; it has a NUL byte.* `tr -d '\000' < FILE > NEW`"),
+        (b"%PDF-1.7\n\xe2\xe3\n", "text is a PDF file"),
+        (b"{\\rtf1 a}\n", "text is a rich text document"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", "text is not text: it has NUL bytes, as documents"),
+        (b"a\0b\n\1\2\0\n", "text is not text"),
+        (b"\x1f\x8b\x08", "text is a gzip file"),
+        (ENGLISH.encode("utf-16-le"), "text is not text"),
+        (PERSIAN.encode("utf-16-be"), "text is not text"),
+        (PERSIAN.encode("utf-32-le"), "text is not text"),
+    ],
+)
+def test_what_is_not_utf8_is_refused_with_its_kind(content: bytes, message: str, block: int) -> None:
+    with pytest.raises(CorpusError, match=message.replace("\\", "\\\\")):
+        lines_of(content, block)
+
+
+@pytest.mark.parametrize(
+    ("text", "codec", "name"),
+    [
+        (PERSIAN, "windows-1256", "WINDOWS-1256"),
+        (PERSIAN.replace("چ", "ج"), "iso8859-6", "ISO-8859-6"),
+        (f"One.\t{PERSIAN}", "windows-1256", "WINDOWS-1256"),
+        (ENGLISH, "windows-1252", "WINDOWS-1252"),
+        (ENGLISH, "mac-roman", "MACINTOSH"),
+    ],
+)
+def test_an_old_encoding_is_named_with_the_command_that_converts_it(text: str, codec: str, name: str) -> None:
+    command = f"`iconv -f {name} -t UTF-8 FILE > NEW`"
+    with pytest.raises(CorpusError, match=f"text, line .*: not UTF-8; .* {command}"):
+        lines_of(text.encode(codec))
+    with pytest.raises(CorpusError, match=f"the input is not UTF-8 .* {command}"):
+        refuse_other_encoding(text.encode(codec), "the input")
+
+
+def test_damaged_utf8_is_not_taken_for_another_encoding() -> None:
+    for damage in (b"a\xffb", b"\xc3", "در".encode()[:-1]):
+        refuse_other_encoding(b"a line\n" * 9 + damage + b"\n", "the input")
+
+
+# --- pairs of lines ---
+
+SIDE = st.lists(st.sampled_from(["", " ", "a", "b", INVALID, TOO_LONG]), max_size=6)
+
+
+@settings(deadline=None)
+@given(SIDE, SIDE)
+def test_line_n_of_both_texts_is_a_pair_and_blank_ends_are_none(english: list[str], persian: list[str]) -> None:
+    pairs = pairs_of_sides(english, persian, "corpus", ("x.en", "x.fa"))
+    rows = list(itertools.zip_longest(english, persian))
+    while rows and not any(line and line.strip() for line in rows[-1]):
+        rows.pop()
+    if any(None in row for row in rows):
+        counts = f"x.en has {len(english)} lines, x.fa has {len(persian)}"
+        with pytest.raises(CorpusError, match=re.escape(counts)):
+            list(pairs)
+        return
+    expected = []
+    for number, row in enumerate(rows, start=1):
+        defect = next((str(line) for line in row if isinstance(line, Unreadable)), None)
+        source, target = ("", "") if defect or not "".join(row).strip() else row
+        expected.append(Pair(number, source, target, defect))
+    assert list(pairs) == expected

@@ -38,44 +38,17 @@ def tsv(path: Path, rows: Rows, **settings: Any) -> SourceConfig:
     return SourceConfig(**{"name": path.stem, "path": str(write_pairs(path, rows)), **settings})
 
 
-def two_files(folder: Path, english: bytes = ENGLISH, persian: bytes = PERSIAN, suffix: str = "") -> SourceConfig:
-    paths = folder / f"text.en{suffix}", folder / f"text.fa{suffix}"
-    for path, content in zip(paths, (english, persian), strict=True):
-        path.write_bytes(content)
-    return SourceConfig(name="text", source_path=str(paths[0]), target_path=str(paths[1]))
-
-
 def one_file(path: Path, content: bytes, **settings: Any) -> SourceConfig:
     path.write_bytes(content)
     return SourceConfig(name="text", path=str(path), **settings)
 
 
-def zip_bytes(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def zip_bytes(members: dict[str, bytes]) -> bytes:
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", method) as archive:
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
-            archive.writestr(zipfile.ZipInfo(name), content, method)
+            archive.writestr(name, content)
     return stream.getvalue()
-
-
-def folder_of(folder: Path, files: dict[str, bytes]) -> SourceConfig:
-    folder.mkdir(exist_ok=True)
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
-    return SourceConfig(name="text", path=str(folder))
-
-
-LAYOUTS: Final[dict[str, Callable[[Path, bytes, bytes], SourceConfig]]] = {
-    "files": two_files,
-    "packed files": lambda folder, english, persian: two_files(
-        folder, PACKERS[".gz"](english), PACKERS[".gz"](persian), ".gz"
-    ),
-    "zip": lambda folder, english, persian: one_file(
-        folder / "text.zip", zip_bytes({"T.en-fa.en": english, "T.en-fa.fa": persian})
-    ),
-    "folder": lambda folder, english, persian: folder_of(folder / "folder", {"b.en": english, "b.fa": persian}),
-}
-"""Ways to store two sides."""
 
 
 def complaint(source: SourceConfig) -> str:

@@ -15,7 +15,7 @@ Texts = dict[str, bytes]
 
 def flores_texts(path: Path, parts: Sequence[str]) -> Texts:
     """Return both sides of each part from the tar.gz of FLORES-200; raise CorpusError if one is missing."""
-    names = {}  # of the texts, by those of the members
+    names: dict[str, str] = {}  # of the texts, by those of the members
     for part in parts:
         names |= {f"eng_Latn.{part}": f"{part}.en", f"pes_Arab.{part}": f"{part}.fa"}
     texts: Texts = {}
