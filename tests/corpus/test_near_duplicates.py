@@ -1,7 +1,6 @@
 """Near-duplicates: how often they are found, and which of them go."""
 
 import random
-from pathlib import Path
 
 import numpy as np
 from hypothesis import given, settings
@@ -12,7 +11,6 @@ from translator.corpus.selecting.near_duplicates import (
     MINIMUM_NGRAMS,
     NGRAM,
     ROWS,
-    NearDuplicateIndex,
     find_near_duplicates,
     signatures,
 )
@@ -83,14 +81,3 @@ def survivors_by_definition(keys: list[list[int]], order: list[int], threshold: 
             if survivors[later] < 0 and jaccard(texts[later], texts[survivor]) >= threshold:
                 survivors[later] = survivor
     return survivors
-
-
-def test_an_index_finds_the_later_of_two_near_duplicates(tmp_path: Path) -> None:
-    long = "he said that he would come tomorrow|او گفت که فردا خواهد آمد و ما را خواهد دید"
-    texts = [long, "short|کوتاه", "", long + "!", "another one that is long enough|یکی دیگر که به اندازهٔ کافی بلند است"]
-    with NearDuplicateIndex(tmp_path) as index:
-        assert index.find(np.arange(0), 0.9).tolist() == []
-        for part in (texts[:2], [], texts[2:]):
-            index.add(part, signatures(part))
-        assert index.find(np.arange(5), 0.9).tolist() == [-1, -1, -1, 0, -1]
-        assert index.find(np.arange(5)[::-1], 0.9).tolist() == [3, -1, -1, -1, -1]

@@ -85,7 +85,7 @@ def test_the_table_of_counts_has_a_column_for_each_source_and_a_total(tmp_path: 
         "small (test): 4 dropped by invalid_utf8, lines 1, 2, 3, …",
         "kept out of training: test set held, 1 pairs",
     ]
-    assert report.left_out("small") == [1, 2, 3, 4]
+    assert report.sources[1].left_out == [1, 2, 3, 4]
     assert CorpusReport.from_json(json.dumps(report.to_json()).encode()) == report
 
 
@@ -106,7 +106,7 @@ def test_worker_count_and_chunk_size_do_not_change_the_result(tmp_path: Path, mo
     report = corpora[1].report
     assert report.sources[1].dropped["empty"] == 1
     assert len(report.sources[1].examples["target_script"]) == EXAMPLES
-    assert report.left_out("held") == [51, 102, 153]
+    assert report.sources[2].left_out == [51, 102, 153]
     assert [(test_set.name, test_set.out) for test_set in report.test_sets] == [("further", 50)]
 
 

@@ -14,7 +14,7 @@ from translator.config import CorpusConfig, FilterConfig, SourceConfig, SplitCon
 from translator.corpus.selecting.duplicates import Hashes, mix
 from translator.corpus.selecting.near_duplicates import NearDuplicateIndex, signatures
 from translator.corpus.selecting.selection import select_pairs
-from translator.corpus.selecting.split import SPLITS, assign_splits, rule_of
+from translator.corpus.selecting.split import FATES, SPLITS, assign_splits
 from translator.errors import CorpusError
 
 SOURCE = SourceConfig(name="mizan", path="mizan.zip")
@@ -103,11 +103,11 @@ def selected(sources: Sources, near_duplicates: float | None = 0.9, method: str 
     with tempfile.TemporaryDirectory() as folder, NearDuplicateIndex(Path(folder)) as index:
         index.add(texts, signatures(texts))
         fates = select_pairs(config, keys_of_sources, index.find)
-    return [[SPLITS[fate] if fate >= 0 else rule_of(fate) for fate in of_source.tolist()] for of_source in fates]
+    return [[FATES[fate] for fate in source_fates] for source_fates in fates]
 
 
-TEN = [f"a-{number} train" for number in range(10)] + [f"{number}-b train" for number in range(10, 20)]
-FATES = {
+TEN_EACH = [f"a-{number} train" for number in range(10)] + [f"{number}-b train" for number in range(10, 20)]
+EXAMPLES = {
     "duplicates go before the last pairs are held out": [
         "auto: a-a train, a-a duplicate, b-b validation, c-c test, c-c duplicate",
         "train: a-a duplicate, d-d train, d-e train, e-d train",
@@ -126,7 +126,7 @@ FATES = {
         "test: apples!-3 test",
     ],
     "ten pairs may share a side": [
-        ", ".join(["train: x-y train", *TEN, "a-c same_source", "c-b same_target", "a-b same_source", "d-c train"])
+        ", ".join(["train: x-y train", *TEN_EACH, "a-c same_source", "c-b same_target", "a-b same_source", "d-c train"])
     ],
     "no side is in two splits": [
         "auto: a-a train, b-b validation, c-c test",
@@ -140,7 +140,7 @@ FATES = {
 }
 
 
-@pytest.mark.parametrize("lines", FATES.values(), ids=FATES)
+@pytest.mark.parametrize("lines", EXAMPLES.values(), ids=EXAMPLES)
 def test_each_pair_has_its_split_or_the_rule_that_drops_it(lines: list[str]) -> None:
     sources = []
     expected = []
