@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.corpora import tsv
-from translator.config import CorpusConfig, FilterConfig, NormalizationConfig, SplitConfig, parse_config
+from tests.support.toy_corpora import write_pairs
+from translator.config import NormalizationConfig, parse_config
 from translator.corpus.held_out import (
     HeldOutSet,
     held_out_argument,
@@ -29,6 +29,21 @@ BLANK = st.sampled_from(["", " ", "\u200c", "\ufeff"])
 LINES = st.integers(1, 3).flatmap(
     lambda count: st.lists(st.tuples(BLANK | st.just("Yes."), st.lists(BLANK | st.just("بله."), min_size=count)))
 )
+
+
+RECIPE = """
+run: {{directory: run}}
+corpus:
+  sources:
+    - {{name: a, path: "{folder}/a.tsv"}}
+    - {{name: b, path: "{folder}/b.tsv"}}
+    - {{name: c, path: "{folder}/c.tsv", use: test}}
+  split: {{validation: 10, test: 5}}
+  filters: {{near_duplicates: null, min_target_script: null}}
+  prepared_directory: "{folder}/prepared"
+training: {{validation_sentences: 4}}
+evaluation: {{test_sets: [{{name: news, path: "{folder}/news.tsv"}}]}}
+"""
 
 
 @given(LINES)
@@ -80,24 +95,13 @@ def test_mistakes_in_a_test_set_argument_are_reported(tmp_path: Path, argument: 
 
 
 def test_held_out_of_run_gives_sources_test_sets_and_a_validation_sample(tmp_path: Path) -> None:
-    # Two sources with a split and a test source, of which one pair has a blank side.
-    tables = {name: [(f"{name} number {n}", f"{name} شمارهٔ {n}") for n in range(40)] for name in "ab"}
-    sources = [tsv(tmp_path / f"{name}.tsv", pairs) for name, pairs in tables.items()]
-    sources.append(tsv(tmp_path / "c.tsv", [("c", "پ"), ("c", " "), ("c d", "پ ت")], use="test"))
-    corpus = prepare_corpus(
-        CorpusConfig(
-            sources=tuple(sources),
-            split=SplitConfig(validation=10, test=5),
-            filters=FilterConfig(near_duplicates=None, min_target_script=None),
-            prepared_directory=str(tmp_path / "prepared"),
-        )
-    )
-
-    # A run on this corpus: with an extra test set, and with four sentences for validation.
-    news = tsv(tmp_path / "news.tsv", [("news", "خبر")])
-    recipe = "run: {directory: run}\ncorpus: {sources: [{name: a, path: x.tsv}]}\ntraining: {validation_sentences: 4}"
-    config = parse_config(recipe, "recipe", [f"evaluation.test_sets=[{{name: news, path: '{news.path}'}}]"])
-
+    # Two sources with a split, a test source, of which one pair has a blank side, and an extra test set.
+    for name in ("a", "b"):
+        write_pairs(tmp_path / f"{name}.tsv", [(f"{name} number {n}", f"{name} شمارهٔ {n}") for n in range(40)])
+    write_pairs(tmp_path / "c.tsv", [("c", "پ"), ("c", " "), ("c d", "پ ت")])
+    write_pairs(tmp_path / "news.tsv", [("news", "خبر")])
+    config = parse_config(RECIPE.format(folder=tmp_path), "recipe")
+    corpus = prepare_corpus(config.corpus)
     test_sets = held_out_of_run(config, corpus, "test", NORMALIZER)
     assert [(text.name, len(text.sources), text.left_out) for text in test_sets] == [
         *(("a", 5, ()), ("b", 5, ()), ("c", 2, (2,)), ("news", 1, ()))

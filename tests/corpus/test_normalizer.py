@@ -97,7 +97,7 @@ def normalize_of_page() -> Callable[..., str]:
     return normalize
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=150)
 @given(CONFIGS, TEXTS)
 def test_text_is_normalized_as_the_page_says_and_a_second_time_changes_nothing_more(
     normalize_of_page: Callable[..., str], config: NormalizationConfig, text: str

@@ -57,35 +57,31 @@ def test_a_prepared_corpus_has_normalized_training_text_and_raw_held_out_text(tm
         assert blocks == [lines[begin : begin + size] for begin in range(0, 5, size)]
 
 
-def test_drops_are_counted_by_rule_with_examples(tmp_path: Path) -> None:
+def test_drops_are_counted_by_source_and_rule_with_examples(tmp_path: Path) -> None:
     bad = [("", "خالی"), ("a" * 1001, "ب" * 1001), ("LINE 0, YES", "خط line ۰ کتاب")]
-    corpus = prepare_corpus(config_of(tmp_path, small(tmp_path, [*rows(3), *bad, *rows(10)[3:]])))
-    (report,) = corpus.report.sources
-    assert corpus.report.rules_used() == ["empty", "too_many_characters", "duplicate"]
-    assert report.examples["empty"] == [Example(4, "", "خالی")]
-    assert report.examples["too_many_characters"] == [Example(5, "a" * 299 + "…", "ب" * 299 + "…")]
-    assert report.examples["duplicate"] == [Example(6, "LINE 0, YES", "خط line ۰ کتاب")]
-    assert (report.read, report.out) == (13, 10)
-
-
-def test_the_table_of_counts_has_a_column_for_each_source_and_a_total(tmp_path: Path) -> None:
+    first = small(tmp_path, [*rows(3), *bad, *rows(10)[3:]], use="train")
     (tmp_path / "other.tsv").write_bytes(b"no\t\xd8\n" * 4 + "yes\tبله\n".encode())
     other = SourceConfig(name="small", path=str(tmp_path / "other.tsv"), use="test", invalid_utf8="drop")
-    first = small(tmp_path, [*rows(10), ("", "خالی")], use="train")
     held = tsv(tmp_path / "held.tsv", [("Never seen.", "هرگز.")], use="test")
     report = prepare_corpus(config_of(tmp_path, first, other), [held]).report
     assert [" ".join(line.split()) for line in format_report(report).splitlines()[2:]] == [
-        "in 11 5 16",
-        "dropped: invalid_utf8 0 4 80.0% 4 25.0%",
-        "dropped: empty 1 9.1% 0 1 6.2%",
-        "out 10 90.9% 1 20.0% 11 68.8%",
-        "train 10 90.9% 0 10 62.5%",
+        "in 13 5 18",
+        "dropped: invalid_utf8 0 4 80.0% 4 22.2%",
+        "dropped: empty 1 7.7% 0 1 5.6%",
+        "dropped: too_many_characters 1 7.7% 0 1 5.6%",
+        "dropped: duplicate 1 7.7% 0 1 5.6%",
+        "out 10 76.9% 1 20.0% 11 61.1%",
+        "train 10 76.9% 0 10 55.6%",
         "validation 0 0 0",
-        "test 0 1 20.0% 1 6.2%",
+        "test 0 1 20.0% 1 5.6%",
         "small (test): 4 dropped by invalid_utf8, lines 1, 2, 3, …",
         "kept out of training: test set held, 1 pairs",
     ]
-    assert report.sources[1].left_out == [1, 2, 3, 4]
+    assert report.sources[0].examples == {
+        "empty": [Example(4, "", "خالی")],
+        "too_many_characters": [Example(5, "a" * 299 + "…", "ب" * 299 + "…")],
+        "duplicate": [Example(6, "LINE 0, YES", "خط line ۰ کتاب")],
+    }
     assert CorpusReport.from_json(json.dumps(report.to_json()).encode()) == report
 
 

@@ -1,5 +1,6 @@
 """Which pairs of a source are held out, and the fate of every pair."""
 
+import re
 import tempfile
 import zlib
 from collections.abc import Sequence
@@ -145,10 +146,9 @@ def test_each_pair_has_its_split_or_the_rule_that_drops_it(lines: list[str]) -> 
     sources = []
     expected = []
     for line in lines:
-        use, _, pairs = line.partition(": ")
-        names_and_fates = [pair.split(" ") for pair in pairs.split(", ")]
-        sources.append((use, [(names.split("-")[0], names.split("-")[1]) for names, _ in names_and_fates]))
-        expected.append([fate for _, fate in names_and_fates])
+        use, *pairs = re.split(": |, ", line)
+        sources.append((use, [(pair.split("-")[0], pair.split("-")[1].split()[0]) for pair in pairs]))
+        expected.append([pair.split()[1] for pair in pairs])
     assert selected(sources) == expected
 
 
