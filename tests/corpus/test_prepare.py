@@ -191,13 +191,12 @@ def test_the_fingerprint_depends_on_text_settings_and_versions_but_not_on_paths(
 def test_failed_preparation_explains_the_problem_and_leaves_no_files(tmp_path: Path) -> None:
     again = tsv(tmp_path / "again.tsv", rows(10), use="train")
     bad = [("", "x"), ("", "y"), ("English", "English")]
-    messages = {
-        "all 3 pairs were dropped (empty 2, target_script 1); check the text, or loosen": [bad],
-        "`small` has 4 pairs after cleaning, but corpus.split holds out 2 for validation and 3": [rows(4)],
-        "no pair is left for training (small: validation 2, test 3); hold out fewer pairs": [rows(5)],
-        "`again`: all 10 pairs were dropped (duplicate 10); it repeats another source": [rows(10), again],
-    }
-    for message, (pairs, *others) in messages.items():
+    for pairs, others, message in (
+        (bad, [], "all 3 pairs were dropped (empty 2, target_script 1); check the text, or loosen"),
+        (rows(4), [], "`small` has 4 pairs after cleaning, but corpus.split holds out 2 for validation and 3"),
+        (rows(5), [], "no pair is left for training (small: validation 2, test 3); hold out fewer pairs"),
+        (rows(10), [again], "`again`: all 10 pairs were dropped (duplicate 10); it repeats another source"),
+    ):
         with pytest.raises(CorpusError, match=re.escape(message)):
             prepare_corpus(config_of(tmp_path, small(tmp_path, pairs), *others))
     with pytest.raises(CorpusError, match="it repeats held-out text"):
