@@ -1,16 +1,15 @@
 """The preparation report: a complete page that shows hostile text harmlessly."""
 
-import dataclasses
-import re
-from collections import Counter
+import json
+from dataclasses import replace
 
 import pytest
 
-from tests.support.html_page import BIDI_CONTROLS, Page, harmless
-from translator.corpus.preparation_counts import MEANINGS, CorpusReport, Example, SourceReport
-from translator.data.handler import LengthReport
-from translator.data.mixture import MixtureRow
-from translator.data.preparation_report import PreparationReport, SubwordTable
+from tests.support.html_page import BIDI_CONTROLS, harmless
+from tests.support.tiny_runs import tiny_config
+from tests.support.toy_corpora import write_pairs
+from translator.data import DataHandler
+from translator.data.preparation_report import PreparationReport, preparation_report
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -21,96 +20,55 @@ HOSTILE = (
 )
 
 
-def source(name: str, examples: dict[str, list[Example]], kept: dict[str, int], **dropped: int) -> SourceReport:
-    """A source with these numbers of pairs by split, and of dropped ones by rule."""
-    read = sum(kept.values()) + sum(dropped.values())
-    return SourceReport(name, "auto", read, dropped=Counter(dropped), kept=Counter(kept), examples=examples)
-
-
-def lengths_of(name: str) -> LengthReport:
-    return LengthReport(
-        split="train",
-        name=name,
-        pairs=1234,
-        over_long=3,
-        longest=300,
-        source_tokens=20_000,
-        target_tokens=21_000,
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> PreparationReport:
+    """A report on the tiny corpus, on one of which hostile text is dropped, and on a test set."""
+    folder = tmp_path_factory.mktemp("reported")
+    odd = write_pairs(folder / "odd.tsv", [("".join(HOSTILE), ""), ("", "".join(HOSTILE)), ("good", "good")])
+    news = write_pairs(folder / "news.tsv", [("kind", "kind")] * 3)
+    sources = [
+        {"name": "toy", "path": f"{folder}/toy.tsv"},
+        {"name": "odd", "path": str(odd), "use": "train", "weight": 9},
+    ]
+    test_sets = [{"name": "news", "path": str(news)}]
+    config = tiny_config(
+        folder, f"corpus.sources={json.dumps(sources)}", f"evaluation.test_sets={json.dumps(test_sets)}"
     )
+    return preparation_report(config, DataHandler(config))
 
 
-def report(texts: tuple[str, ...] = ("plain",)) -> PreparationReport:
-    """A report with `texts` wherever a corpus or a recipe can put its own: names, examples, kinds of models."""
-    examples = [Example(line, text, text) for line, text in enumerate(texts, start=1)]
-    corpus = CorpusReport(
-        fingerprint="ab" * 32,
-        normalizer_version=2,
-        prepare_version=3,
-        sources=[
-            source(texts[0], {"length_ratio": examples}, {"train": 1234, "test": 10}, length_ratio=6, duplicate=1),
-            source("tatoeba", {"invalid_utf8": [Example(7, "", "")]}, {"train": 300, "validation": 20}, invalid_utf8=1),
-        ],
-        test_sets=[source(texts[1 % len(texts)], {}, {"test": 1012})],
-    )
-    english = SubwordTable(
-        side="English",
-        model=texts[-1],
-        vocabulary_size=8000,
-        pieces=1300,
-        words=1000,
-        pieces_per_word=1.3,
-        unknown=0,
-        byte_pieces=2,
-    )
-    return PreparationReport(
-        corpus=corpus,
-        subwords=(english, dataclasses.replace(english, side="Persian")),
-        lengths=[lengths_of(name) for name in texts],
-        max_length=256,
-        mixture=[MixtureRow(name=name, pairs=1234, weight=2.0, share=0.5, drawn=1500) for name in texts],
-    )
-
-
-def test_hostile_text_appears_as_text() -> None:
-    page = harmless(report(HOSTILE).page(), scripts=0)
+def test_the_page_shows_each_fact_and_hostile_text_as_text(report: PreparationReport) -> None:
+    page = harmless(report.page(), scripts=0)
+    assert "default-src 'none'" in page.of("meta")[1]["content"]
     for text in HOSTILE[:-1]:
-        assert page.text.count(text) >= 2, text  # as example on both sides
+        assert page.text.count(text) == 2, text
+    assert {"right-to-left override (U+202E)", "pop directional isolate (U+2069)"} <= set(page.titles)
+    text = " ".join(page.text.split())
+    for fact in (
+        "203 sentence pairs of 2 sources",
+        "201 99.0%",
+        "odd 3 2 66.7% 1 0 0",
+        "total 203 2 1.0% 161 20 20",
+        "empty One side has no text. 0 2 66.7% 2 1.0%",
+        "odd, line 1",
+        "the test set news (3 pairs).",
+        "more than 40 tokens",
+        "9 9 9.00 times",
+        report.corpus.fingerprint,
+    ):
+        assert fact in text, fact
 
 
-def test_bidi_controls_appear_by_name() -> None:
-    titles = harmless(report(HOSTILE).page(), scripts=0).titles
-    assert {"right-to-left override (U+202E)", "pop directional isolate (U+2069)"} <= set(titles)
+def test_subwords_are_counted_on_validation_text(report: PreparationReport) -> None:
+    """Each of the words has a piece for its start and one for each character; the length of a pair has its end too."""
+    english, persian = report.subwords
+    assert (english.side, persian.side) == ("English", "Persian")
+    (validation,) = [lengths for lengths in report.lengths if lengths.split == "validation"]
+    assert (english.words, english.pieces) == (20, validation.source_tokens - 20)
+    assert english.pieces_per_word == english.pieces / 20
 
 
-def test_the_page_loads_nothing() -> None:
-    html = report(HOSTILE).page()
-    assert "default-src 'none'" in harmless(html, scripts=0).of("meta")[1]["content"]
-    assert not re.search(r"(?:src|href)=\"?https?:|@import", html)
-
-
-@pytest.mark.parametrize(
-    "expected",
-    [
-        "1,572 sentence pairs of 2 sources",
-        "1,564 99.5%",
-        "plain 1,251 7 0.6% 1,234 0 10",
-        "total 1,572 8 0.5% 1,534 20 10",
-        f"length_ratio {MEANINGS['length_ratio']} 6 0.5% 0 6 0.4%",
-        "tatoeba: 1 dropped by invalid_utf8, line 7",
-        "plain, line 1",
-        "tatoeba, line 7 no text no text",
-        "the test set plain (1,012 pairs).",
-        "more than 256 tokens",
-        "English plain 8,000 1,000 1,300 1.300 2 0.2% 0",
-        "plain 50.0% 1,234 2 1,500 1.22 times",
-        "ab" * 32,
-    ],
-)
-def test_the_page_shows_each_fact(expected: str) -> None:
-    assert expected in " ".join(Page(report().page()).text.split())
-
-
-def test_an_uneven_mixture_is_a_table_of_its_own() -> None:
-    assert report().tables().count("mixture of an epoch") == 1
-    even = [dataclasses.replace(row, drawn=row.pairs) for row in report().mixture]
-    assert "mixture of an epoch" not in dataclasses.replace(report(), mixture=even).tables()
+def test_an_uneven_mixture_is_a_table_of_its_own(report: PreparationReport) -> None:
+    assert report.tables().count("mixture of an epoch") == 1
+    even = [replace(row, drawn=row.pairs) for row in report.mixture]
+    assert "mixture of an epoch" not in replace(report, mixture=even).tables()

@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -33,8 +32,7 @@ def corpus_of_run(config: Config, rules: NormalizerRules | None = None) -> Prepa
 
     `rules` are those of the run (see `rules_of_run`); None: the current ones.
     """
-    corpus = prepare_corpus(config.corpus, config.evaluation.test_sources, rules)
-    return replace(corpus, languages=config.corpus.languages)
+    return prepare_corpus(config.corpus, config.evaluation.test_sources, rules)
 
 
 def inherited_sources(

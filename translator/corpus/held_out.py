@@ -1,10 +1,9 @@
 """Held-out sentences: from test sets or the splits of a corpus, saved in the run folder."""
 
-import contextlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Final, Literal
 
@@ -25,6 +24,7 @@ from translator.run.records import RecordError, read_signed_record, sign
 VALIDATION: Final = "validation"  # name of the set that training translates at each validation
 _LINES_NAMED: Final = 10  # in a note on the lines left out
 HeldOutSplit = Literal["validation", "test"]
+Sentence = tuple[str, tuple[str, ...], str]  # the source, its references, and the name of its corpus
 
 
 @dataclass(frozen=True)
@@ -84,16 +84,14 @@ def read_held_out(corpora: Sequence[SourceConfig], normalizer: Normalizer) -> He
     from_persian = normalizer.languages[0] == PERSIAN
     if from_persian and len(corpora) > 1:
         raise InputError(f"test set `{name}` has several Persian sides, but a model that translates Persian needs one")
-    with contextlib.ExitStack() as stack:
-        readers = [stack.enter_context(contextlib.closing(read_pairs(corpus))) for corpus in corpora]
-        lines = []
-        # A reader leaves out the blank end of its two files, so another file of references may have more lines.
-        for pairs_of_line in zip_longest(*readers):
-            pairs = [pair for pair in pairs_of_line if pair is not None]
-            sides = [(pair.target, pair.source) if from_persian else (pair.source, pair.target) for pair in pairs]
-            # A pair with a defect has no texts.
-            source = next((source for source, _ in sides if source), "")
-            lines.append((source, [reference for _, reference in sides]))
+    lines = []
+    # A reader leaves out the blank end of its two files, so another file of references may have more lines.
+    for pairs_of_line in zip_longest(*map(read_pairs, corpora)):
+        pairs = [pair for pair in pairs_of_line if pair is not None]
+        sides = [(pair.target, pair.source) if from_persian else (pair.source, pair.target) for pair in pairs]
+        # A pair with a defect has no texts.
+        source = next((source for source, _ in sides if source), "")
+        lines.append((source, [reference for _, reference in sides]))
     return held_out_set(name, lines, normalizer)
 
 
@@ -108,25 +106,17 @@ def held_out_set(name: str, lines: Iterable[tuple[str, Sequence[str]]], normaliz
 
     Raises CorpusError: no line can be scored.
     """
-    sources: list[str] = []
-    references: list[tuple[str, ...]] = []
+    sentences: list[Sentence] = []
     left_out: list[int] = []
     for number, (source, candidates) in enumerate(lines, start=1):
         present = tuple(text for text in candidates if normalizer.target(text).strip())
         if present and normalizer.source(source).strip():
-            sources.append(source)
-            references.append(present)
+            sentences.append((source, present, name))
         else:
             left_out.append(number)
-    if not sources:
+    if not sentences:
         raise CorpusError(f"test set `{name}`: no line has source text and a reference; check the files")
-    return HeldOutSet(
-        name=name,
-        sources=tuple(sources),
-        references=tuple(references),
-        origins=(name,) * len(sources),
-        left_out=tuple(left_out),
-    )
+    return _set_of(name, sentences, left_out)
 
 
 def left_out_note(sentences: int, left_out: Sequence[int]) -> str:
@@ -152,34 +142,21 @@ def held_out_of_run(
         CorpusError: a test set cannot be read, or has no line with text on both sides.
         StorageError: the prepared text is damaged.
     """
-    sets = [_split_of_source(corpus, split, name) for name in corpus.names(split)]
-    if split == "test":
-        return sets + [read_held_out([source], normalizer) for source in config.evaluation.test_sources]
-    sample = _sample(sets, config.training.validation_sentences)
-    return [sample] if sample.sources else []
+    sentences_by_source: dict[str, list[Sentence]] = {}
+    for name in corpus.names(split):
+        sentences_by_source[name] = [(source, (target,), name) for source, target in corpus.pairs(split, name)]
+    if split == "validation":
+        sentences = list(chain.from_iterable(sentences_by_source.values()))
+        sample = [sentences[number] for number in evenly_spread(len(sentences), config.training.validation_sentences)]
+        return [_set_of(VALIDATION, sample)] if sample else []
+    left_out = {report.name: report.left_out for report in corpus.report.sources if report.use == "test"}
+    sets = [_set_of(name, sentences, left_out.get(name, ())) for name, sentences in sentences_by_source.items()]
+    return sets + [read_held_out([source], normalizer) for source in config.evaluation.test_sources]
 
 
-def _split_of_source(corpus: PreparedCorpus, split: HeldOutSplit, name: str) -> HeldOutSet:
-    """Return the raw text of source `name` in `split`, with one reference a sentence."""
-    source_side, target_side = corpus.sides
-    sources = tuple(corpus.lines(split, name, source_side))
-    return HeldOutSet(
-        name=name,
-        sources=sources,
-        references=tuple((text,) for text in corpus.lines(split, name, target_side)),
-        origins=(name,) * len(sources),
-        left_out=tuple(corpus.report.left_out(name)) if split == "test" else (),
-    )
-
-
-def _sample(sets: Sequence[HeldOutSet], count: int) -> HeldOutSet:
-    """Return `count` sentences of all sets, evenly spaced, as the set that training translates."""
-    sentences: list[tuple[str, tuple[str, ...], str]] = []
-    for held_out in sets:
-        sentences += zip(held_out.sources, held_out.references, held_out.origins, strict=True)
-    chosen = [sentences[number] for number in evenly_spread(len(sentences), count)]
-    sources, references, origins = zip(*chosen, strict=True) if chosen else ((), (), ())
-    return HeldOutSet(name=VALIDATION, sources=sources, references=references, origins=origins)
+def _set_of(name: str, sentences: Sequence[Sentence], left_out: Sequence[int] = ()) -> HeldOutSet:
+    sources, references, origins = zip(*sentences, strict=True)
+    return HeldOutSet(name=name, sources=sources, references=references, origins=origins, left_out=tuple(left_out))
 
 
 def write_held_out(folder: Path, split: HeldOutSplit, sets: Sequence[HeldOutSet]) -> None:
@@ -202,6 +179,5 @@ def read_held_out_folder(folder: Path, split: HeldOutSplit) -> list[HeldOutSet]:
 
 def evenly_spread(total: int, count: int) -> list[int]:
     """Return `count` evenly spaced numbers below `total`; all of them if there are fewer."""
-    count = min(count, total)
-    numbers: list[int] = np.linspace(0, total - 1, count).round().astype(np.int64).tolist() if count else []
+    numbers: list[int] = np.linspace(0, total - 1, min(count, total)).round().astype(np.int64).tolist()
     return numbers

@@ -7,10 +7,21 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from translator.corpus.selecting.filters import FILTER_MEANINGS, READING_MEANINGS
-from translator.corpus.selecting.split import SELECTION_MEANINGS, SPLITS, Split
+from translator.corpus.selecting.filters import FILTER_MEANINGS
+from translator.corpus.selecting.split import SELECTION_MEANINGS, SPLITS
 from translator.run.text import text_table
 
+READING_MEANINGS: Final[Mapping[str, str]] = {
+    "invalid_utf8": "The line has bytes that are not UTF-8.",
+    "line_too_long": "The line is longer than 1 MiB.",
+    "bad_row": "The row has other columns than the table or lacks a text, or the unit of the TMX is not XML.",
+    "missing_language": "The unit of the TMX has no English, or no Persian.",
+    "fuzzy_message": "The message has no finished translation: it is marked fuzzy.",
+    "untranslated_message": "The message has no translation.",
+    "obsolete_message": "The program has the message no more.",
+    "low_score": "The score is below `min_score` of the source.",
+}
+"""The rules that drop a line while it is read, before those of `PAIR_RULES`."""
 MEANINGS: Final[Mapping[str, str]] = {**READING_MEANINGS, **FILTER_MEANINGS, **SELECTION_MEANINGS}
 """What each rule means, for people, in the order of the rules; a pair counts under the first rule that drops it."""
 
@@ -48,10 +59,6 @@ class SourceReport:
     def drop(self, rule: str, line: int, source: str, target: str) -> None:
         """Count a pair that `rule` drops; keep it as an example if it is one of the first."""
         self.dropped[rule] += 1
-        self.add_example(rule, line, source, target)
-
-    def add_example(self, rule: str, line: int, source: str, target: str) -> None:
-        """Keep a pair as an example of `rule` if it is one of the first."""
         examples = self.examples.setdefault(rule, [])
         if len(examples) < EXAMPLES:
             examples.append(Example(line, _shortened(source), _shortened(target)))
@@ -89,17 +96,6 @@ class CorpusReport:
     def from_json(cls, text: bytes) -> "CorpusReport":
         """Return the report from the values of `to_json` as JSON text; raise `ValueError` if they are invalid."""
         return TypeAdapter(CorpusReport).validate_json(text)
-
-    def kept(self, split: Split, name: str) -> int:
-        """Return the number of pairs of the sources called `name` in `split`."""
-        return sum(source.kept[split] for source in self.sources if source.name == name)
-
-    def left_out(self, name: str) -> list[int]:
-        """Return the pairs, from 1, that the source called `name` with `use: test` lost, if there is such a source."""
-        for source in self.sources:
-            if source.name == name and source.use == "test":
-                return source.left_out
-        return []
 
     def titled_sources(self) -> list[tuple[str, SourceReport]]:
         """Return each source with a title: its name, with its use if another source has the same name."""

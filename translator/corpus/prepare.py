@@ -2,17 +2,16 @@
 
 1. read and clean      all pairs, in worker processes; their texts go to files (cleaning.py)
 2. find duplicates     by keys in memory and signatures on disk (duplicates.py, near_duplicates.py)
-3. select and split    each pair gets a split, or the rule that drops it (selection.py, split.py, leaks.py)
+3. select and split    each pair gets a split, or the rule that drops it (selection.py, split.py)
 4. report              pairs by source, rule and split, with examples (preparation_counts.py)
 5. write               the selected lines of each source are copied to their splits
 """
 
-import contextlib
 import itertools
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 import numpy as np
 
@@ -20,26 +19,17 @@ from translator.config import CorpusConfig, SourceConfig
 from translator.corpus.fingerprint import PREPARE_VERSION, corpus_fingerprint
 from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.normalizer.rules import NormalizerRules
-from translator.corpus.preparation_counts import EXAMPLES, CorpusReport, SourceReport
+from translator.corpus.preparation_counts import CorpusReport, SourceReport
 from translator.corpus.prepared_corpus import SIDES, PreparedCorpus, Side
 from translator.corpus.selecting.cleaning import NORMALIZED, RAW, Candidates, collect_candidates
 from translator.corpus.selecting.duplicates import Mask
 from translator.corpus.selecting.near_duplicates import NearDuplicateIndex
 from translator.corpus.selecting.selection import select_pairs
-from translator.corpus.selecting.split import (
-    SELECTION_RULES,
-    SPLITS,
-    TEST,
-    TRAIN,
-    VALIDATION,
-    Fates,
-    fate_of,
-    rule_of,
-)
+from translator.corpus.selecting.split import FATES, SPLITS, TRAIN, Fates
 from translator.corpus.sources import source_files
 from translator.corpus.tags import tagged_lines, tags_of_sources
 from translator.errors import CorpusError
-from translator.run.files import new_folder, prepared_folder, restore_folders, storage_errors, write_json
+from translator.run.files import new_folder, prepared_folder, restore_folders, write_json
 from translator.run.logging import LOGGER, stage
 from translator.run.workers import processes_for
 
@@ -57,7 +47,7 @@ def prepare_corpus(
     the validation split shares one with test or `test_sets`. The text of `test_sets` is used for nothing else.
 
     Args:
-        test_sets: additional test sets.
+        test_sets: additional test sets, with `use: test`.
         rules: those of a trained model's normalizer; None: the current ones.
 
     Raises:
@@ -77,18 +67,14 @@ def prepare_corpus(
             write_json(folder / _REPORT, report.to_json())
     if warning := report.split_warning():
         LOGGER.warning("%s", warning)
-    return PreparedCorpus(directory, fingerprint, report)
+    return PreparedCorpus(directory, fingerprint, report, config.languages)
 
 
 def _finished_report(directory: Path, fingerprint: str) -> CorpusReport | None:
     """Return the report on the prepared text in `directory`; None if it is missing, damaged, or of other inputs."""
-    path = directory / _REPORT
-    if not path.exists():
-        return None
     try:
-        with storage_errors(path, "read"):
-            report = CorpusReport.from_json(path.read_bytes())
-    except ValueError:
+        report = CorpusReport.from_json((directory / _REPORT).read_bytes())
+    except (OSError, ValueError):
         return None
     return report if report.fingerprint == fingerprint else None
 
@@ -102,32 +88,33 @@ def _prepare(
 ) -> CorpusReport:
     """Write the prepared text to `folder`."""
     tags = tags_of_sources(config.sources)
+    every_source = config.model_copy(update={"sources": (*config.sources, *test_sets)})
     spool = folder / "candidates"
     spool.mkdir()
     with NearDuplicateIndex(spool) as index:
         # 1. Read and clean.
         with stage("clean"):
             bytes_of_sources = 0
-            for source in (*config.sources, *test_sets):
+            for source in every_source.sources:
                 bytes_of_sources += sum(file.stat().st_size for file in source_files(source))
             processes = processes_for(config.workers, bytes_of_sources)
-            candidates = collect_candidates(config, test_sets, rules, spool, index, processes)
+            candidates = collect_candidates(every_source, rules, spool, index, processes)
 
         # 2. and 3. Find duplicates and near-duplicates, select and split.
         with stage("select"):
-            fates = select_pairs(config, [source_candidates.keys for source_candidates in candidates], index.find)
+            fates = select_pairs(every_source, [source_candidates.keys for source_candidates in candidates], index.find)
 
     # 4. and 5. Report and write. The text of additional test sets is only kept out of the splits.
     count = len(config.sources)
     with stage("write"):
-        for source_candidates, source_fates in zip(candidates, fates, strict=True):
+        for number, (source_candidates, source_fates) in enumerate(zip(candidates, fates, strict=True)):
             _report_selection(source_candidates, source_fates)
-        reports = [source_candidates.report for source_candidates in candidates]
-        _refuse_nothing(reports[:count])
-        for source_candidates, source_fates in zip(candidates[:count], fates[:count], strict=True):
-            tag = tags.get(source_candidates.report.name)
-            _write_splits(source_candidates, source_fates, folder, config.languages[0].code, tag)
+            if number < count:
+                tag = tags.get(source_candidates.report.name)
+                _write_splits(source_candidates, source_fates, folder, config.languages[0].code, tag)
     shutil.rmtree(spool)
+    reports = [source_candidates.report for source_candidates in candidates]
+    _refuse_nothing(reports[:count])
     return CorpusReport(
         fingerprint=fingerprint,
         normalizer_version=rules.version,
@@ -138,24 +125,13 @@ def _prepare(
 
 
 def _report_selection(candidates: Candidates, fates: Fates) -> None:
-    """Add to the report of a source how many pairs each rule of the selection drops, with examples, and each split."""
-    # 1. The counts.
-    report = candidates.report
-    is_example = np.zeros(len(fates), np.bool_)
-    for rule in SELECTION_RULES:
-        numbers = np.flatnonzero(fates == fate_of(rule))
-        report.dropped[rule] = len(numbers)
-        is_example[numbers[:EXAMPLES]] = True
+    """Add to the report of a source how many pairs have each fate, with examples of those that are dropped."""
     for code, split in enumerate(SPLITS):
-        report.kept[split] = int(np.count_nonzero(fates == code))
-
-    # 2. The examples of all rules in one pass over the texts.
-    lines = candidates.lines[is_example].tolist()
-    english_texts, persian_texts = (_chosen_lines(candidates.folder / name, is_example) for name in RAW)
-    for fate, line, english, persian in zip(
-        fates[is_example].tolist(), lines, english_texts, persian_texts, strict=True
-    ):
-        report.add_example(rule_of(fate), line, english[:-1].decode("utf-8"), persian[:-1].decode("utf-8"))
+        candidates.report.kept[split] = int(np.count_nonzero(fates == code))
+    is_dropped = fates >= len(SPLITS)
+    texts = (_chosen_lines(candidates.folder / name, is_dropped) for name in RAW)
+    for code, line, english, persian in zip(fates[is_dropped], candidates.lines[is_dropped], *texts, strict=True):
+        candidates.report.drop(FATES[code], int(line), english[:-1].decode("utf-8"), persian[:-1].decode("utf-8"))
 
 
 def _write_splits(candidates: Candidates, fates: Fates, folder: Path, source_side: Side, tag: str | None) -> None:
@@ -164,22 +140,17 @@ def _write_splits(candidates: Candidates, fates: Fates, folder: Path, source_sid
     Training text is normalized, and gets the `tag` of the source. Validation and test text stays raw: it is normalized
     where it is used, and a score compares with the references as they were read.
     """
-    for texts, codes in ((NORMALIZED, (TRAIN,)), (RAW, (VALIDATION, TEST))):
-        is_chosen = np.isin(fates, codes)
-        chosen_codes = fates[is_chosen].tolist()
-        for side, text in zip(SIDES, texts, strict=True):
-            # All splits in one pass over the text.
-            with contextlib.ExitStack() as stack:
-                outputs: dict[int, IO[bytes]] = {}
-                for code in sorted(set(chosen_codes)):
-                    path = folder / SPLITS[code] / f"{candidates.report.name}.{side}"
-                    path.parent.mkdir(exist_ok=True)
-                    outputs[code] = stack.enter_context(path.open("wb"))
-                lines = _chosen_lines(candidates.folder / text, is_chosen)
-                if tag is not None and side == source_side and codes == (TRAIN,):
-                    lines = tagged_lines(lines, tag)
-                for code, line in zip(chosen_codes, lines, strict=True):
-                    outputs[code].write(line)
+    for code, split in enumerate(SPLITS):
+        is_chosen = fates == code
+        if not is_chosen.any():
+            continue
+        (folder / split).mkdir(exist_ok=True)
+        for side, text in zip(SIDES, NORMALIZED if code == TRAIN else RAW, strict=True):
+            lines = _chosen_lines(candidates.folder / text, is_chosen)
+            if code == TRAIN and side == source_side and tag is not None:
+                lines = tagged_lines(lines, tag)
+            with (folder / split / f"{candidates.report.name}.{side}").open("wb") as file:
+                file.writelines(lines)
 
 
 def _chosen_lines(path: Path, is_chosen: Mask) -> Iterator[bytes]:
@@ -213,6 +184,6 @@ def _advice_for_an_empty_source(report: SourceReport) -> str:
         return "convert it to UTF-8; without `invalid_utf8: drop` the message names the encoding it looks like"
     if report.dropped["duplicate"] > half:
         return "it repeats another source; remove one of the two"
-    if sum(report.dropped[rule] for rule in SELECTION_RULES if rule.endswith("_held_out")) > half:
+    if sum(count for rule, count in report.dropped.items() if rule.endswith("_held_out")) > half:
         return "it repeats held-out text; remove the source or the test set"
     return "check the text, or loosen corpus.filters"

@@ -58,7 +58,7 @@ class PreparedCorpus:
 
     def count(self, split: Split, name: str) -> int:
         """Return the number of pairs of source `name` in `split`."""
-        return self.report.kept(split, name)
+        return sum(source.kept[split] for source in self.report.sources if source.name == name)
 
     def training_bytes(self) -> int:
         """Return the size of the training text on both sides."""

@@ -4,7 +4,7 @@ import contextlib
 import itertools
 import math
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -80,8 +80,7 @@ class DataHandler:
 
         # 1. Clean text.
         self.normalizer = normalizer_for(config)  # its rules made the training text; any other text needs them too
-        corpus = prepare_corpus(config.corpus, config.evaluation.test_sources, self.normalizer.rules)
-        self.corpus = replace(corpus, languages=config.corpus.languages)
+        self.corpus = prepare_corpus(config.corpus, config.evaluation.test_sources, self.normalizer.rules)
 
         # 2. Subword models, and the text as their ids.
         directory = Path(config.corpus.prepared_directory)

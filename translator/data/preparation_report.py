@@ -21,7 +21,6 @@ from translator.run.files import write_json, write_text
 from translator.run.logging import LOGGER
 from translator.run.pages import render_page
 from translator.run.text import text_table
-from translator.subword import SubwordModel
 from translator.subword.training import draw_lines
 
 _FEWEST_PAIRS: Final = 3_000  # of the training text, below which a model only memorises it (docs/your-text.md)
@@ -109,26 +108,21 @@ def _subword_tables(config: Config, data: DataHandler) -> list[SubwordTable]:
         (data.normalizer.source, data.normalizer.target),
         strict=True,
     ):
-        lines = draw_lines(data.corpus, split, language.code, _LINES)
-        tables.append(_counted(language.name, model_type, model, list(map(normalize, lines))))
+        lines = list(map(normalize, draw_lines(data.corpus, split, language.code, _LINES)))
+        words = sum(len(line.split()) for line in lines)
+        counts = Counter(itertools.chain.from_iterable(model.encode(lines)))
+        table = SubwordTable(
+            side=language.name,
+            model=model_type,
+            vocabulary_size=model.vocabulary_size,
+            pieces=counts.total(),
+            words=words,
+            pieces_per_word=counts.total() / max(words, 1),
+            unknown=counts[UNK],
+            byte_pieces=sum(counts[token] for token in model.byte_ids),
+        )
+        tables.append(table)
     return tables
-
-
-def _counted(language: str, model_type: str, model: SubwordModel, lines: Sequence[str]) -> SubwordTable:
-    """Return the table of a side, counted on normalized lines."""
-    words = sum(len(line.split()) for line in lines)
-    counts = Counter(itertools.chain.from_iterable(model.encode(lines)))
-    pieces = counts.total()
-    return SubwordTable(
-        side=language,
-        model=model_type,
-        vocabulary_size=model.vocabulary_size,
-        pieces=pieces,
-        words=words,
-        pieces_per_word=pieces / max(words, 1),
-        unknown=counts[UNK],
-        byte_pieces=sum(counts[token] for token in model.byte_ids),
-    )
 
 
 def _table(records: Sequence[LengthReport | MixtureRow | SubwordTable]) -> str:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from translator.config import CorpusConfig, SourceConfig
+from translator.config import CorpusConfig
 from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.normalizer.rules import NormalizerRules
 from translator.corpus.preparation_counts import SourceReport
@@ -33,7 +33,7 @@ _CHUNK_CHARACTERS: Final = 1 << 20
 
 RawPairs = list[tuple[int, str, str, str | None]]  # the fields of each `Pair`, as tuples that pickle faster
 Chunk = tuple[int, RawPairs]
-"""Consecutive pairs, and the number of their source among all sources and test sets."""
+"""Consecutive pairs, and the number of their source."""
 
 
 class CleanChunk(NamedTuple):
@@ -58,31 +58,25 @@ class Candidates(NamedTuple):
 
 
 def collect_candidates(
-    config: CorpusConfig,
-    test_sets: Sequence[SourceConfig],
-    rules: NormalizerRules,
-    folder: Path,
-    index: NearDuplicateIndex,
-    processes: int,
+    config: CorpusConfig, rules: NormalizerRules, folder: Path, index: NearDuplicateIndex, processes: int
 ) -> list[Candidates]:
     """Read all sources once; write the pairs that pass the filters below `folder`; memory: 32 bytes per pair.
 
-    Sources for validation or testing, and additional test sets, lose only empty and unreadable pairs, so that filters
-    do not change the meaning of a score. Raises CorpusError if a source cannot be read.
+    Sources for validation or testing lose only empty and unreadable pairs, so that filters do not change the meaning of
+    a score. Raises CorpusError if a source cannot be read.
 
     Args:
-        test_sets: additional test sets, which follow the sources in the result.
+        config: has all sources, additional test sets too.
         rules: all rules of the normalizer; `config` chooses among them.
         folder: an empty folder for the texts.
         index: gets both folded sides of each pair, in the order of the result, unless near-duplicates may stay.
         processes: number of processes that clean text.
     """
-    sources = [*config.sources, *test_sets]
-    notes: list[list[str]] = [[] for _ in sources]
+    notes: list[list[str]] = [[] for _ in config.sources]
 
     # A generator, so that a source is read only as fast as the workers clean it.
     def chunks() -> Iterator[Chunk]:
-        for number, source in enumerate(sources):
+        for number, source in enumerate(config.sources):
             with contextlib.closing(read_pairs(source, notes[number].append)) as pairs:
                 shown = progress_bar(pairs, description=f"cleaning {source.name}", total=source.max_pairs, unit="pairs")
                 for chunk in chunks_of(shown):
@@ -90,12 +84,11 @@ def collect_candidates(
 
     # The chunks come back in the order of reading, so those of a source stand together.
     candidates: list[Candidates] = []
-    cleaner = partial(Cleaner, config, test_sets, rules)
-    with contextlib.closing(map_in_order(cleaner, chunks(), processes)) as clean_chunks:
+    with contextlib.closing(map_in_order(partial(Cleaner, config, rules), chunks(), processes)) as clean_chunks:
         for number, source_chunks in itertools.groupby(clean_chunks, attrgetter("number")):
-            joined = _joined(source_chunks, folder / str(number), index)
-            joined.report.notes += notes[number]
-            candidates.append(joined)
+            source = config.sources[number]
+            report = SourceReport(name=source.name, use=source.use, notes=notes[number])
+            candidates.append(_joined(source_chunks, report, folder / str(number), index))
     return candidates
 
 
@@ -116,24 +109,21 @@ def chunks_of(pairs: Iterable[Pair]) -> Iterator[RawPairs]:
 class Cleaner:
     """Applies the normalizer and the filters of a configuration to chunks, in a worker process."""
 
-    def __init__(self, config: CorpusConfig, test_sets: Sequence[SourceConfig], rules: NormalizerRules) -> None:
+    def __init__(self, config: CorpusConfig, rules: NormalizerRules) -> None:
+        self._config = config
         self._normalizer = Normalizer(config.normalization, rules=rules)
         self._broken_rule = PairFilter(config.filters).broken_rule
-        self._near_duplicates = config.filters.near_duplicates is not None
-        self._sources = [*config.sources, *test_sets]
-        self._is_filtered = [source.use in ("auto", "train") for source in config.sources] + [False] * len(test_sets)
 
     def __call__(self, chunk: Chunk) -> CleanChunk:
         """Return the pairs of `chunk` that pass the filters, normalized."""
         # 1. Normalize and filter each pair.
         number, pairs = chunk
-        is_filtered = self._is_filtered[number]
-        report = SourceReport(name=self._sources[number].name, use=self._sources[number].use, read=len(pairs))
+        source = self._config.sources[number]
+        is_filtered = source.use in ("auto", "train")
+        report = SourceReport(name=source.name, use=source.use, read=len(pairs))
         lines: list[int] = []
-        english_texts: list[str] = []
-        persian_texts: list[str] = []
-        raw_english_texts: list[str] = []
-        raw_persian_texts: list[str] = []
+        normalized: list[tuple[str, str]] = []
+        raw: list[tuple[str, str]] = []
         for place, (line, raw_english, raw_persian, rule) in enumerate(pairs, start=1):
             if rule is None:
                 english = self._normalizer.source(raw_english)
@@ -141,25 +131,22 @@ class Cleaner:
                 rule = self._broken_rule(english, persian)
                 if rule is None or (rule != EMPTY and not is_filtered):
                     lines.append(line)
-                    english_texts.append(english)
-                    persian_texts.append(persian)
-                    raw_english_texts.append(raw_english)
-                    raw_persian_texts.append(raw_persian)
+                    normalized.append((english, persian))
+                    raw.append((raw_english, raw_persian))
                     continue
             report.drop(rule, line, raw_english, raw_persian)
             if not is_filtered:
                 report.left_out.append(place)
 
         # 2. Fold the remaining pairs, so that their repetitions can be found.
-        folded = list(zip(map(fold, english_texts), map(fold, persian_texts), strict=True))
-        folded_pairs: list[str] = []
-        if self._near_duplicates:
-            folded_pairs = [f"{english}|{persian}" for english, persian in folded]
+        folded = [(fold(english), fold(persian)) for english, persian in normalized]
+        has_near_duplicates = self._config.filters.near_duplicates is not None
+        folded_pairs = ["|".join(sides) for sides in folded] if has_near_duplicates else []
 
         return CleanChunk(
             number=number,
             report=report,
-            texts=tuple(map(_as_lines, (english_texts, persian_texts, raw_english_texts, raw_persian_texts))),
+            texts=(*_as_lines(normalized), *_as_lines(raw)),
             lines=np.array(lines, np.int64),
             keys=pair_keys(folded),
             folded=folded_pairs,
@@ -167,15 +154,16 @@ class Cleaner:
         )
 
 
-def _as_lines(texts: Sequence[str]) -> bytes:
-    """Return `texts` as UTF-8, each with a line break at its end."""
-    return "".join([f"{text}\n" for text in texts]).encode()
+def _as_lines(pairs: Sequence[tuple[str, str]]) -> tuple[bytes, bytes]:
+    """Return both sides of `pairs` as UTF-8, each text with a line break at its end."""
+    english = "".join([f"{text}\n" for text, _ in pairs])
+    persian = "".join([f"{text}\n" for _, text in pairs])
+    return english.encode(), persian.encode()
 
 
-def _joined(chunks: Iterable[CleanChunk], folder: Path, index: NearDuplicateIndex) -> Candidates:
+def _joined(chunks: Iterable[CleanChunk], report: SourceReport, folder: Path, index: NearDuplicateIndex) -> Candidates:
     """Join the chunks of a source; write its texts to `folder`, and folded texts and signatures to `index`."""
-    folder.mkdir(exist_ok=True)
-    reports: list[SourceReport] = []
+    folder.mkdir()
     lines: list[Numbers] = []
     keys: list[Keys] = []
     with contextlib.ExitStack() as stack:
@@ -184,10 +172,7 @@ def _joined(chunks: Iterable[CleanChunk], folder: Path, index: NearDuplicateInde
             for file, text in zip(files, chunk.texts, strict=True):
                 file.write(text)
             index.add(chunk.folded, chunk.bands)
-            reports.append(chunk.report)
+            report.add(chunk.report)
             lines.append(chunk.lines)
             keys.append(chunk.keys)
-    report, *later_reports = reports
-    for later_report in later_reports:
-        report.add(later_report)
     return Candidates(report=report, folder=folder, lines=np.concatenate(lines), keys=np.concatenate(keys))

@@ -17,11 +17,10 @@ from translator.corpus.selecting.scripts import (
 
 
 class Sides(NamedTuple):
-    """A pair of normalized texts, English and Persian, with the words and the distinct words of each."""
+    """A pair of normalized texts, English and Persian, with the words of each."""
 
     texts: tuple[str, str]
     words: tuple[list[str], list[str]]
-    vocabularies: tuple[set[str], set[str]]
 
 
 Check = Callable[[Sides, float], bool]  # returns whether the rule drops a pair, given its setting
@@ -31,8 +30,7 @@ Check = Callable[[Sides, float], bool]  # returns whether the rule drops a pair,
 
 
 def _has_empty_side(sides: Sides, _: float) -> bool:
-    english_words, persian_words = sides.words
-    return not english_words or not persian_words
+    return not all(sides.words)
 
 
 def _has_lost_character(sides: Sides, _: float) -> bool:
@@ -115,7 +113,7 @@ _UNTRANSLATED_FROM: Final = 4  # distinct shared words; names are copied correct
 
 
 def _is_untranslated(sides: Sides, limit: float) -> bool:
-    shared_words = sides.vocabularies[0] & sides.vocabularies[1]
+    shared_words = set(sides.words[0]).intersection(sides.words[1])
     if len(shared_words) < _UNTRANSLATED_FROM:
         return False
     return max(_copied_share(words, shared_words) for words in sides.words) > limit
@@ -175,8 +173,7 @@ _REPETITION_FROM: Final = 10  # words of a side; in shorter ones, like "ha ha ha
 
 def _is_repetition(sides: Sides, limit: float) -> bool:
     """Return whether a side repeats more than `limit`, or half of it if the other has at most 1 repeated word pair."""
-    source_share = _share_beyond(limit / 2, sides.words[0], sides.vocabularies[0])
-    target_share = _share_beyond(limit / 2, sides.words[1], sides.vocabularies[1])
+    source_share, target_share = (_share_beyond(limit / 2, words) for words in sides.words)
     if not source_share and not target_share:
         return False
     if max(source_share, target_share) > limit:
@@ -185,11 +182,11 @@ def _is_repetition(sides: Sides, limit: float) -> bool:
     return _repeated_couples(words_of_other) < 2
 
 
-def _share_beyond(limit: float, words: Sequence[str], vocabulary: set[str]) -> float:
+def _share_beyond(limit: float, words: Sequence[str]) -> float:
     """Return the share of repeated words, or 0 if it is `limit` at most."""
     # Fast tests first: if nearly all words, or word pairs, are new, nothing repeats.
     count = len(words)
-    if count < _REPETITION_FROM or count - len(vocabulary) <= limit * count:
+    if count < _REPETITION_FROM or count - len(set(words)) <= limit * count:
         return 0.0
     if _repeated_couples(words) < limit * count * (_RUN - 1) / _RUN:
         return 0.0
@@ -250,17 +247,6 @@ PAIR_RULES: Final = (
 )
 """The rules in their order."""
 FILTER_MEANINGS: Final[Mapping[str, str]] = {rule.name: rule.meaning for rule in PAIR_RULES}
-READING_MEANINGS: Final[Mapping[str, str]] = {
-    "invalid_utf8": "The line has bytes that are not UTF-8.",
-    "line_too_long": "The line is longer than 1 MiB.",
-    "bad_row": "The row has other columns than the table or lacks a text, or the unit of the TMX is not XML.",
-    "missing_language": "The unit of the TMX has no English, or no Persian.",
-    "fuzzy_message": "The message has no finished translation: it is marked fuzzy.",
-    "untranslated_message": "The message has no translation.",
-    "obsolete_message": "The program has the message no more.",
-    "low_score": "The score is below `min_score` of the source.",
-}
-"""The rules that drop a line while it is read, before `PAIR_RULES`."""
 
 
 class PairFilter:
@@ -276,12 +262,7 @@ class PairFilter:
 
     def broken_rule(self, source: str, target: str) -> str | None:
         """Return the name of the first rule that a pair of normalized texts breaks, or None."""
-        source_words, target_words = source.split(), target.split()
-        sides = Sides(
-            texts=(source, target),
-            words=(source_words, target_words),
-            vocabularies=(set(source_words), set(target_words)),
-        )
+        sides = Sides(texts=(source, target), words=(source.split(), target.split()))
         for name, breaks, limit in self._checks:
             if breaks(sides, limit):
                 return name

@@ -9,7 +9,6 @@ at 0.8, 0.035 at 0.5 (Leskovec, Rajaraman and Ullman, "Mining of Massive Dataset
 
 import functools
 import itertools
-import os
 from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,7 +27,6 @@ _BASE: Final = np.uint64(0x9FB21C651E98DF25)  # an n-gram is a number in this ba
 _BLOCK: Final = 200  # texts per block, so that the n-grams of a block fit into the cache of a core
 # Multiplication by an odd number modulo 2 ** 32 permutes the hashes: one number for each row and band.
 _ORDERS: Final = (mix(np.arange(BANDS * ROWS, dtype=np.uint64), 1) >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
-_COMPARISONS: Final = 1 << 14  # that are listed at a time
 _CACHED_TEXTS: Final = 256
 
 # --- signatures ---
@@ -110,29 +108,23 @@ def find_near_duplicates(
         later_places, earlier_places = _places_with_equal_keys(bands[candidates, band])
         comparisons = np.unique(np.concatenate([comparisons, later_places * count + earlier_places]))
 
-    # 2. Compare the texts in the order of `candidates`, a few at a time, since lists need more memory than arrays.
+    # 2. Compare the texts in the order of `candidates`.
     @functools.lru_cache(_CACHED_TEXTS)
     def ngrams(number: int) -> set[str]:
         text = text_of(number)
         return {text[start : start + NGRAM] for start in range(len(text) - NGRAM + 1)}
 
     survivors = np.full(len(bands), -1, dtype=np.int64)
-    for start in range(0, len(comparisons), _COMPARISONS):
-        later_places, earlier_places = np.divmod(comparisons[start : start + _COMPARISONS], count)
-        numbers = candidates[np.stack([later_places, earlier_places], axis=1)]
-        for later, earlier in numbers.tolist():
-            if survivors[later] >= 0:
-                continue
-            survivor = earlier if survivors[earlier] < 0 else int(survivors[earlier])
-            if _jaccard_similarity(ngrams(later), ngrams(survivor)) >= threshold:
-                survivors[later] = survivor
+    for comparison in comparisons:
+        later, earlier = (int(candidates[place]) for place in divmod(comparison, count))
+        if survivors[later] >= 0:
+            continue
+        survivor = earlier if survivors[earlier] < 0 else int(survivors[earlier])
+        first, second = ngrams(later), ngrams(survivor)
+        shared = len(first & second)
+        if shared / (len(first) + len(second) - shared) >= threshold:
+            survivors[later] = survivor
     return survivors
-
-
-def _jaccard_similarity(first: set[str], second: set[str]) -> float:
-    """Return the share of the members of either set that both have; one of the sets has members."""
-    shared = len(first & second)
-    return shared / (len(first) + len(second) - shared)
 
 
 def _places_with_equal_keys(keys: Hashes) -> tuple[Numbers, Numbers]:
@@ -171,28 +163,22 @@ class NearDuplicateIndex:
         with self._texts, self._bands:  # closes both, also if one fails on a full disk
             pass
 
-    def __len__(self) -> int:
-        return len(self._ends) - 1
-
     def add(self, texts: Sequence[str], bands: Hashes) -> None:
-        """Append N texts with their `signatures` (N, BANDS); a few thousand per call are fastest."""
-        encoded = [text.encode() for text in texts]
-        for file, content in ((self._texts, b"".join(encoded)), (self._bands, bands.tobytes())):
-            file.seek(0, os.SEEK_END)  # reading has moved it
-            file.write(content)
-        for text in encoded:
-            self._ends.append(self._ends[-1] + len(text))
-
-    def text(self, number: int) -> str:
-        """Return the text with this number."""
-        start, end = self._ends[number], self._ends[number + 1]
-        self._texts.seek(start)
-        return self._texts.read(end - start).decode()
+        """Append N texts with their `signatures` (N, BANDS), before the first search."""
+        self._bands.write(bands.tobytes())
+        for text in texts:
+            self._ends.append(self._ends[-1] + self._texts.write(text.encode()))
 
     def find(self, candidates: Numbers, threshold: float) -> Numbers:
         """Return `find_near_duplicates` of the texts with the numbers `candidates`: shape (number of texts,)."""
-        if not len(self):
+        count = len(self._ends) - 1
+        if count == 0:  # an empty file has no memory map
             return np.empty(0, dtype=np.int64)
         self._bands.flush()
-        bands = np.memmap(self._bands, dtype=np.uint64, mode="r", shape=(len(self), BANDS))
-        return find_near_duplicates(bands, candidates, threshold, self.text)
+        bands = np.memmap(self._bands, dtype=np.uint64, mode="r", shape=(count, BANDS))
+        return find_near_duplicates(bands, candidates, threshold, self._text)
+
+    def _text(self, number: int) -> str:
+        start, end = self._ends[number], self._ends[number + 1]
+        self._texts.seek(start)
+        return self._texts.read(end - start).decode()

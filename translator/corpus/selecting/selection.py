@@ -1,98 +1,85 @@
 """Selection: the fate of each pair that passed the filters, from keys alone: a split, or the rule that drops it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
 
-from translator.config import CorpusConfig, FilterConfig
-from translator.corpus.selecting.duplicates import Keys, Mask, beyond_cap, whole_pairs
-from translator.corpus.selecting.leaks import FindNearDuplicates, drop_leaks, near_test_sets
+from translator.config import CorpusConfig
+from translator.corpus.selecting.duplicates import Hashes, Keys, Mask, Numbers, beyond_cap, whole_pairs
 from translator.corpus.selecting.split import TEST, TRAIN, VALIDATION, Fates, assign_splits, fate_of
 
 _MOST_OF_A_SIDE: Final = 10  # training pairs that may share an English side, or a Persian one
 
 
-def select_pairs(config: CorpusConfig, keys: Sequence[Keys], near_duplicates: FindNearDuplicates) -> list[Fates]:
+def select_pairs(
+    config: CorpusConfig, keys: Sequence[Keys], near_duplicates: Callable[[Numbers, float], Numbers]
+) -> list[Fates]:
     """Return the fate of each pair of each source.
 
-    1. The sources with `use: auto` or `train`, taken together, lose their duplicates, their near-duplicates and the
-       pairs with a side that ten earlier ones have.
-    2. Each source is split.
-    3. A training pair that shares its source or target with a validation or test pair or with an extra test set is
-       dropped; so is a validation pair that shares one with a test pair.
-    4. Training and validation pairs that are near-duplicates of a pair of a named test set are dropped.
-
     Args:
-        keys: those of each source in `config.sources`, then of each extra test set, which keeps all pairs.
-        near_duplicates: finds near-duplicates among all pairs, numbered one after another.
+        keys: those of each source.
+        near_duplicates: takes numbers of pairs and a threshold; returns, for each of all pairs, the one that it nearly
+            repeats, or -1 (see `NearDuplicateIndex.find`). The pairs of all sources are numbered one after another.
 
     Raises CorpusError: a source has fewer pairs than the configuration holds out.
     """
-    # 1. Repetitions among all pairs, except those of test sets, which lose nothing.
+    # 1. Drop what is repeated in all sources together, except in test sets, which lose nothing.
     sizes = [len(source_keys) for source_keys in keys]
-    is_cleaned_source = [source.use in ("auto", "train") for source in config.sources]
-    is_cleaned_source += [False] * (len(keys) - len(config.sources))
-    is_cleaned = np.repeat(is_cleaned_source, sizes)
+    is_cleaned = np.repeat([source.use in ("auto", "train") for source in config.sources], sizes)
     all_keys = np.concatenate(keys)
     all_fates = np.full(len(all_keys), TRAIN, dtype=np.int8)
-    _drop_repetitions(all_fates, all_keys, is_cleaned, near_duplicates, config.filters)
+    if config.filters.duplicates:
+        _drop_beyond(1, whole_pairs(all_keys), all_fates, is_cleaned, "duplicate")
 
-    # Near-duplicates of test sets are dropped last, but looked for now, among all different pairs.
+    # 2. Drop near-duplicates, without the test sets: a pair near a test set would hide another pair near itself.
+    threshold = config.filters.near_duplicates
     is_near_test_set = np.zeros(len(all_keys), dtype=np.bool_)
-    if config.filters.near_duplicates is not None and not is_cleaned.all():
-        is_kept = is_cleaned & (all_fates >= 0)
-        is_near_test_set = near_test_sets(is_kept, ~is_cleaned, near_duplicates, config.filters.near_duplicates)
-    _drop_frequent_sides(all_fates, all_keys, is_cleaned)
+    if threshold is not None:
+        originals = near_duplicates(np.flatnonzero(is_cleaned & (all_fates == TRAIN)), threshold)
+        all_fates[originals >= 0] = fate_of("near_duplicate")
+        # Near-duplicates of test sets are dropped last, but looked for now, among all different pairs. The test sets
+        # come first, so that their pairs survive.
+        if not is_cleaned.all():
+            candidates = [np.flatnonzero(~is_cleaned), np.flatnonzero(is_cleaned & (all_fates == TRAIN))]
+            originals = near_duplicates(np.concatenate(candidates), threshold)
+            is_near_test_set = is_cleaned & (originals >= 0) & ~is_cleaned[originals]
 
-    # 2. The splits of each source.
+    # 3. Drop pairs with a side that ten earlier ones have.
+    _drop_beyond(_MOST_OF_A_SIDE, all_keys[:, 0], all_fates, is_cleaned, "same_source")
+    _drop_beyond(_MOST_OF_A_SIDE, all_keys[:, 1], all_fates, is_cleaned, "same_target")
+
+    # 4. Split each source.
     fates = np.split(all_fates, np.cumsum(sizes)[:-1])  # views: what is written to them is in `all_fates`
-    for number, (source_fates, source_keys) in enumerate(zip(fates, keys, strict=True)):
-        is_kept = source_fates >= 0
-        if number >= len(config.sources):
-            source_fates[is_kept] = TEST
-        elif is_kept.any():
-            english_keys = source_keys[is_kept, 0]
-            source_fates[is_kept] = assign_splits(config.sources[number], config.split, english_keys)
+    for source, source_fates, source_keys in zip(config.sources, fates, keys, strict=True):
+        is_kept = source_fates == TRAIN
+        if is_kept.any():
+            source_fates[is_kept] = assign_splits(source, config.split, source_keys[is_kept, 0])
 
-    # 3. Leaks. Validation first: a pair that it loses forbids nothing to training.
-    drop_leaks(all_fates, all_keys, split=VALIDATION, held_out=(TEST,))
-    drop_leaks(all_fates, all_keys, split=TRAIN, held_out=(TEST, VALIDATION))
-
-    # 4. Near-duplicates of test sets.
-    is_trained_on = (all_fates == TRAIN) | (all_fates == VALIDATION)
-    all_fates[is_near_test_set & is_trained_on] = fate_of("near_held_out")
+    # 5. Drop leaks, and near-duplicates of test sets. Validation first: a pair that it loses forbids nothing to
+    # training.
+    _drop_leaks(all_fates, all_keys, split=VALIDATION, held_out=(TEST,))
+    _drop_leaks(all_fates, all_keys, split=TRAIN, held_out=(TEST, VALIDATION))
+    all_fates[is_near_test_set & np.isin(all_fates, (TRAIN, VALIDATION))] = fate_of("near_held_out")
     return fates
 
 
-def _drop_repetitions(
-    fates: Fates, keys: Keys, is_cleaned: Mask, near_duplicates: FindNearDuplicates, filters: FilterConfig
-) -> None:
-    """Drop duplicates and near-duplicates.
+def _drop_beyond(cap: int, keys: Hashes, fates: Fates, is_cleaned: Mask, rule: str) -> None:
+    """Drop each pair whose key `cap` earlier ones have, among those that are cleaned and not dropped yet; all (N,)."""
+    numbers = np.flatnonzero(is_cleaned & (fates == TRAIN))
+    fates[numbers[beyond_cap(keys[numbers], cap)]] = fate_of(rule)
+
+
+def _drop_leaks(fates: Fates, keys: Keys, *, split: int, held_out: Sequence[int]) -> None:
+    """Drop the pairs of `split` that share a side with a pair of the splits `held_out`.
 
     Args:
         fates: (N,) changed in place.
         keys: (N, 2)
-        is_cleaned: (N,) False for the pairs of test sets, which stay.
-        near_duplicates: as for `select_pairs`.
-        filters: the limits.
+        split: a position in `SPLITS`.
+        held_out: positions in `SPLITS`.
     """
-    # 1. Exact duplicates.
-    if filters.duplicates:
-        numbers = np.flatnonzero(is_cleaned)
-        is_repeated = beyond_cap(whole_pairs(keys[is_cleaned]), 1)
-        fates[numbers[is_repeated]] = fate_of("duplicate")
-
-    # 2. Near-duplicates, without the test sets: a pair near a test set would hide another pair near itself.
-    if filters.near_duplicates is not None:
-        numbers = np.flatnonzero(is_cleaned & (fates >= 0))
-        originals = near_duplicates(numbers, filters.near_duplicates)
-        fates[is_cleaned & (originals >= 0)] = fate_of("near_duplicate")
-
-
-def _drop_frequent_sides(fates: Fates, keys: Keys, is_cleaned: Mask) -> None:
-    """Drop pairs with a side that ten earlier ones have; see `_drop_repetitions`."""
-    for side, rule in enumerate(("same_source", "same_target")):
-        numbers = np.flatnonzero(is_cleaned & (fates >= 0))
-        is_beyond = beyond_cap(keys[numbers, side], _MOST_OF_A_SIDE)
-        fates[numbers[is_beyond]] = fate_of(rule)
+    is_in_split = fates == split
+    forbidden = keys[np.isin(fates, held_out)]
+    fates[is_in_split & np.isin(keys[:, 1], forbidden[:, 1])] = fate_of("target_held_out")
+    fates[is_in_split & np.isin(keys[:, 0], forbidden[:, 0])] = fate_of("source_held_out")  # also if both sides leak

@@ -25,18 +25,14 @@ SELECTION_MEANINGS: Final[Mapping[str, str]] = {
     "near_held_out": "The pair is a near-duplicate of a pair of a named test set.",
 }
 """The rules that drop a pair because of other pairs, in the order in which they apply."""
-SELECTION_RULES: Final = tuple(SELECTION_MEANINGS)
-Fates = NDArray[np.int8]  # (N,) position of the split in `SPLITS`, or -1 - position of the rule in `SELECTION_RULES`
+FATES: Final = (*SPLITS, *SELECTION_MEANINGS)
+"""What becomes of a pair: a split, or the rule that drops it."""
+Fates = NDArray[np.int8]  # (N,) a position in `FATES` for each pair
 
 
 def fate_of(rule: str) -> int:
     """Return the code of a pair that `rule` drops."""
-    return -1 - SELECTION_RULES.index(rule)
-
-
-def rule_of(fate: int) -> str:
-    """Return the rule that drops a pair with this code."""
-    return SELECTION_RULES[-1 - fate]
+    return FATES.index(rule)
 
 
 def held_out_size(setting: int | Literal["auto"], count: int) -> int:
