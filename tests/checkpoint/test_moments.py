@@ -2,30 +2,26 @@
 
 import pytest
 import torch
-from torch import Tensor
 
 from tests.support.optimizer_steps import FINITE, RATE, make_update, network
+from tests.support.tiny_runs import assert_same_bits
 from translator.checkpoint.moments import moments_of, restore_moments
 from translator.core.optimizer import ModelOptimizer, OptimizerSettings
-from translator.speed.loss_scale import FIRST_FACTOR, STEADY, ScaledOptimizer
+from translator.speed.loss_scale import FIRST_FACTOR, ScaledOptimizer
 
 SETTINGS = OptimizerSettings(clip=None)
 NORM = torch.tensor(1.0)
 
 
-def loss_scale_in(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {name: tensor for name, tensor in tensors.items() if name.startswith("loss_scale")}
-
-
-def test_a_loss_scale_keeps_its_types_and_its_count() -> None:
+def test_a_loss_scale_keeps_its_factor_and_its_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translator.speed.loss_scale.STEADY", 4)
     optimizer = ScaledOptimizer(network(), SETTINGS)
     optimizer.update(RATE, NORM, ~FINITE)
-    for _ in range(STEADY - 1):
+    for _ in range(3):
         optimizer.update(RATE, NORM, FINITE)
-    state = loss_scale_in(moments_of(optimizer))
     restored = ScaledOptimizer(network(), SETTINGS)
-    restore_moments(restored, state)
-    torch.testing.assert_close(loss_scale_in(moments_of(restored)), state, rtol=0, atol=0)
+    restore_moments(restored, moments_of(optimizer))
+    assert_same_bits(moments_of(restored), moments_of(optimizer))
     assert restored.scale.item() == FIRST_FACTOR / 2
     restored.update(RATE, NORM, FINITE)
     assert restored.scale.item() == FIRST_FACTOR, "this finite update is the last that it waited for"
@@ -38,7 +34,7 @@ def test_a_run_may_continue_without_its_loss_scale_and_gain_one() -> None:
     plain = ModelOptimizer(network(), SETTINGS)
     restore_moments(plain, moments_of(scaled))
     weights = {name: tensor for name, tensor in moments_of(scaled).items() if not name.startswith("loss_scale")}
-    torch.testing.assert_close(moments_of(plain), weights, rtol=0, atol=0)
+    assert_same_bits(moments_of(plain), weights)
 
     gained = ScaledOptimizer(network(), SETTINGS)
     restore_moments(gained, moments_of(plain))

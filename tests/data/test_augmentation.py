@@ -1,8 +1,8 @@
 """Augmented pairs: decided by their seed, changed on both sides alike, never made empty."""
 
+import hashlib
 import re
 from collections import Counter
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.config.training_section import AugmentationConfig
-from translator.data.augmentation import Augmentation, SidePair, with_typos, without_final_punctuation
+from translator.data.augmentation import Augmentation, SidePair, without_final_punctuation
 from translator.data.mixture import Draws
 from translator.subword.placeholders import PLACEHOLDERS
 
@@ -31,6 +31,15 @@ def results(
     return [augmentation.apply(pair, kinds, str(seed)) for seed, kinds in enumerate(chosen)]
 
 
+def test_the_changes_of_a_seed_never_change() -> None:
+    # Resuming an old run after an upgrade needs the very same text; a change here needs another VERSION.
+    augmentation = Augmentation(AugmentationConfig(**HALF_OF_ALL), PLACEHOLDERS)
+    draws = Draws(epoch=3, pairs=np.arange(50) // 2, repetitions=np.tile(np.arange(2, dtype=np.int32), 25))
+    chosen = augmentation.chosen(1, draws)
+    pairs = results(**HALF_OF_ALL) + results(PAIR_WITHOUT_NAMES, **HALF_OF_ALL)
+    assert hashlib.sha256(f"{chosen.tolist()} {pairs}".encode()).hexdigest()[:16] == "c8949ddb2e829b23"
+
+
 @given(TEXTS, TEXTS)
 def test_no_side_becomes_empty(source: str, target: str) -> None:
     for pair in results(SidePair(source, target), 8, **HALF_OF_ALL):
@@ -45,40 +54,12 @@ def test_an_augmentation_rate_is_the_share_of_pairs_changed(kind: str) -> None:
     assert fewest <= changed_pairs <= 140
 
 
-# --- typos ---
-
-SENTENCE = "The CHILDREN are reading, it is so good."
-WORDS = SENTENCE.split()
-
-
-def mistyped_sentences() -> list[list[str]]:
-    texts = {with_typos(SENTENCE, 1.0, Random(seed)) for seed in range(200)}
-    return [text.split() for text in texts]
-
-
-@pytest.mark.parametrize("place", [1, 3, 7])
-def test_a_typo_is_one_mistake_inside_a_longer_word(place: int) -> None:
-    for words in mistyped_sentences():
-        assert words[place][0] == WORDS[place][0]
-        assert abs(len(words[place]) - len(WORDS[place])) <= 1
-        assert words[place].isupper() == WORDS[place].isupper()
-
-
-# --- final punctuation ---
-
-
-def test_final_punctuation_is_left_out_of_the_english_side() -> None:
-    assert results(count=1, final_punctuation=1.0) == [(PAIR.source.replace(".", ""), PAIR.target)]
-
-
-@pytest.mark.parametrize("pair", [SidePair("Yes", "بله."), SidePair("?", "؟")])
-def test_a_source_without_text_before_final_punctuation_stays(pair: SidePair) -> None:
-    assert results(pair, 1, final_punctuation=1.0) == [pair]
-
-
-@pytest.mark.parametrize(("text", "expected"), [("Is it 3.5?!", "Is it 3.5"), ("او رفت …", "او رفت")])
-def test_all_marks_of_final_punctuation_are_removed(text: str, expected: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "expected"), [("Is it 3.5?!", "Is it 3.5"), ("او رفت …", "او رفت"), (PAIR.source, PAIR.source[:-2] + '"')]
+)
+def test_all_marks_of_final_punctuation_are_left_out(text: str, expected: str) -> None:
     assert without_final_punctuation(text) == expected
+    assert results(SidePair(text, "؟"), 1, final_punctuation=1.0) == [(expected, "؟")]
 
 
 # --- placeholders ---
@@ -88,34 +69,23 @@ def placeholders_of(text: str) -> list[str]:
     return [character for character in text if character in PLACEHOLDERS]
 
 
-@pytest.mark.parametrize("pair", [PAIR, PAIR_WITHOUT_NAMES])
-def test_copies_have_the_same_one_or_two_placeholders_on_both_sides(pair: SidePair) -> None:
-    for source, target in results(pair, 200, copies=1.0):
-        placeholders = placeholders_of(source)
-        assert placeholders == placeholders_of(target)
-        assert 1 <= len(placeholders) <= 2
-        assert len(set(placeholders)) == len(placeholders)
-
-
 @pytest.mark.parametrize(("pair", "stays"), [(PAIR, False), (PAIR_WITHOUT_NAMES, True)])
-def test_a_placeholder_replaces_a_shared_word_or_is_added(pair: SidePair, stays: bool) -> None:
+def test_one_or_two_placeholders_replace_a_shared_word_or_are_added(pair: SidePair, stays: bool) -> None:
+    counts: Counter[str] = Counter()
     for sides in results(pair, 200, copies=1.0):
+        placeholders = placeholders_of(sides.source)
+        assert placeholders == placeholders_of(sides.target)
+        assert 1 <= len(placeholders) == len(set(placeholders)) <= 2
+        counts.update(placeholders)
         plain_sides = [re.sub(f" ?[{PLACEHOLDERS}] ?", "", side) for side in sides]
         assert (plain_sides == [*pair]) == stays
 
-
-def test_copies_use_all_placeholders_equally_often() -> None:
-    counts: Counter[str] = Counter()
-    for source, _ in results(PAIR, 200, copies=1.0) + results(PAIR_WITHOUT_NAMES, 200, copies=1.0):
-        counts.update(placeholders_of(source))
+    # All are used equally often.
     assert set(counts) == set(PLACEHOLDERS[:4])
     assert min(counts.values()) > 0.6 * max(counts.values())
 
 
-def test_copies_do_not_repeat_a_placeholder_of_the_pair() -> None:
+def test_a_placeholder_of_the_pair_is_not_repeated() -> None:
     for source, _ in results(PAIR_WITH_PLACEHOLDER, 50, copies=1.0):
         assert source.count(PLACEHOLDERS[0]) == 1
-
-
-def test_a_pair_that_has_all_placeholders_stays() -> None:
     assert results(PAIR_WITH_PLACEHOLDER, 5, PLACEHOLDERS[:1], copies=1.0) == [PAIR_WITH_PLACEHOLDER] * 5

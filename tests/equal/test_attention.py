@@ -4,9 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.support.small_model import random_pairs, rows_of, small_model
 from translator.core.attention import AttentionKernel, attention, attention_weights
-from translator.core.loss import TeacherForcing
 from translator.speed.attention import plain_attention
 
 
@@ -36,28 +34,11 @@ def context_and_gradients(
 
 @pytest.mark.parametrize("mask", [None, random_mask()], ids=["open", "masked"])
 def test_both_kernels_have_the_same_context_and_gradients(mask: Tensor | None) -> None:
-    ours = context_and_gradients(plain_attention, mask)
-    torch.testing.assert_close(ours, context_and_gradients(attention, mask), rtol=1e-9, atol=1e-9)
-
-
-def test_both_kernels_have_the_same_context_without_gradients() -> None:
+    expected = context_and_gradients(attention, mask)
+    torch.testing.assert_close(context_and_gradients(plain_attention, mask), expected, rtol=1e-9, atol=1e-9)
     with torch.no_grad():
-        query, key, value = inputs()
-        ours = plain_attention(query, key, value, random_mask(), 0.0)
-        expected = attention(query, key, value, random_mask(), 0.0)
-        torch.testing.assert_close(ours, expected, rtol=1e-9, atol=1e-9)
-
-
-def test_a_model_has_the_same_loss_and_gradients_with_either_kernel() -> None:
-    """Rows of several sentences, whose masks leave PAD to PAD."""
-    batch = rows_of(random_pairs(10), pairs_a_row=4, row_length=31)
-    results = []
-    for kernel in (attention, plain_attention):
-        model = small_model(dropout=0.0, positions="rotary").double()
-        model.use_attention(kernel)
-        objective = TeacherForcing(model, 0.1)(batch).objective
-        results.append([objective.detach(), *torch.autograd.grad(objective, list(model.parameters()))])
-    torch.testing.assert_close(results[1], results[0], rtol=1e-9, atol=1e-9)
+        context = plain_attention(*inputs(), mask, 0.0)
+    torch.testing.assert_close(context, expected[0], rtol=1e-9, atol=1e-9)
 
 
 def test_bf16_gradients_are_as_accurate_as_those_of_the_core() -> None:

@@ -66,104 +66,61 @@ class Passes:
     gradients: FlatGradients
     loss: TeacherForcing
     graphs: CapturedForwardBackward
-    calls: list[str]  # what became of each call of the plain pass by the captured one
+    captures: list[StandInGraph]
 
-    def plain(self, batch: Batch, weight: Tensor) -> Tensor:
-        return forward_backward(self.loss, self.gradients, batch, weight)
+    def plain(self, batch: Batch) -> Tensor:
+        return forward_backward(self.loss, self.gradients, batch, WEIGHT)
 
-    def captured(self, batch: Batch, weight: Tensor) -> Tensor:
-        return self.graphs(self.loss, self.gradients, batch, weight)
-
-    def train(self, mode: bool) -> None:
-        self.loss.model.train(mode)
+    def captured(self, batch: Batch) -> Tensor:
+        return self.graphs(self.loss, self.gradients, batch, WEIGHT)
 
 
 @pytest.fixture
 def passes(stand_in_for_cuda: None) -> Passes:
     model = small_model(dropout=0.2).train()
-    gradients = FlatGradients(list(model.parameters()), sum_in_place=lambda _: None)
-    loss = TeacherForcing(model, label_smoothing=0.1)
-    calls: list[str] = []
+    captures: list[StandInGraph] = []
 
     def recordable(loss: TeacherForcing, gradients: Gradients, batch: Batch, weight: Tensor) -> Tensor:
         graph = StandInGraph.capturing
         if graph is None:
-            calls.append("computed")
             return forward_backward(loss, gradients, batch, weight)
-        calls.append("captured")
+        captures.append(graph)
         token_losses = torch.full(batch.labels.shape, torch.nan)  # the memory that a replay writes to
         graph.recorded.append(lambda: token_losses.copy_(forward_backward(loss, gradients, batch, weight)))
         return token_losses
 
-    return Passes(gradients=gradients, loss=loss, graphs=CapturedForwardBackward(recordable), calls=calls)
+    return Passes(
+        gradients=FlatGradients(list(model.parameters()), sum_in_place=lambda _: None),
+        loss=TeacherForcing(model, label_smoothing=0.1),
+        graphs=CapturedForwardBackward(recordable),
+        captures=captures,
+    )
 
 
-def results(
-    one_pass: Callable[[Batch, Tensor], Tensor], gradients: FlatGradients, batch: Batch, weight: Tensor = WEIGHT
-) -> list[Tensor]:
-    """The token losses and the gradients of a pass that begins without gradients and with a fresh seed."""
-    gradients.clear()
-    torch.manual_seed(3)
-    token_losses = one_pass(batch, weight)
-    return [token_losses, gradients.flat.clone()]
+def results(one_pass: Callable[[Batch], Tensor], gradients: FlatGradients) -> list[Tensor]:
+    """The token losses of two updates of several passes, and after each the gradients and the random state."""
+    tensors: list[Tensor] = []
+    for batches in (BATCHES[:3], BATCHES[3:]):
+        gradients.clear()
+        torch.manual_seed(3)
+        tensors += [one_pass(batch) for batch in batches]
+        tensors += [gradients.flat.clone(), torch.get_rng_state()]
+    return tensors
 
 
-def assert_equal(tensors: list[Tensor], expected: list[Tensor]) -> None:
-    for tensor, expected_tensor in zip(tensors, expected, strict=True):
-        assert torch.equal(tensor, expected_tensor)
+def test_captured_updates_equal_plain_ones_with_a_graph_for_the_first_pass_and_one_for_the_others(
+    passes: Passes,
+) -> None:
+    expected = results(passes.plain, passes.gradients)
+    for _ in range(2):
+        for tensor, expected_tensor in zip(results(passes.captured, passes.gradients), expected, strict=True):
+            assert torch.equal(tensor, expected_tensor)
+    assert len(passes.captures) == 2
 
 
-def test_a_captured_pass_equals_a_plain_one_on_every_batch(passes: Passes) -> None:
-    for batch in BATCHES:
-        expected = results(passes.plain, passes.gradients, batch)
-        assert_equal(results(passes.captured, passes.gradients, batch), expected)
-
-
-def test_the_passes_of_an_update_add_up_their_gradients(passes: Passes) -> None:
-    sums = []
-    for one_pass in (passes.plain, passes.captured, passes.captured):
+def test_passes_without_dropout_have_graphs_of_their_own(passes: Passes) -> None:
+    for mode, captures in ((False, 1), (True, 2), (True, 2), (False, 3)):
+        passes.loss.model.train(mode)
         passes.gradients.clear()
-        for number, batch in enumerate(BATCHES):
-            torch.manual_seed(number)
-            one_pass(batch, WEIGHT)
-        sums.append(passes.gradients.flat.clone())
-    assert_equal(sums[1:], sums[:1] * 2)
-
-
-def test_the_next_replay_leaves_earlier_results_alone(passes: Passes) -> None:
-    first = passes.captured(BATCHES[0], WEIGHT)
-    before = first.clone()
-    passes.gradients.clear()  # so that the same graph is replayed
-    passes.captured(BATCHES[1], WEIGHT)
-    assert torch.equal(first, before)
-
-
-def test_a_capture_adds_to_the_gradients_before_it(passes: Passes) -> None:
-    """As for the second micro-batch of an update, when the state of dropout is new."""
-    passes.gradients.is_empty = False
-    torch.manual_seed(3)
-    passes.gradients.flat.fill_(2.0)
-    passes.plain(BATCHES[0], WEIGHT)
-    expected = passes.gradients.flat.clone()
-    torch.manual_seed(3)
-    passes.gradients.flat.fill_(2.0)
-    passes.captured(BATCHES[0], WEIGHT)
-    assert torch.equal(passes.gradients.flat, expected)
-
-
-def test_a_capture_leaves_the_random_state_to_the_update(passes: Passes) -> None:
-    torch.manual_seed(3)
-    passes.plain(BATCHES[0], WEIGHT)
-    expected = torch.get_rng_state()
-    torch.manual_seed(3)
-    passes.captured(BATCHES[0], WEIGHT)
-    assert torch.equal(torch.get_rng_state(), expected)
-
-
-def test_passes_without_dropout_have_a_graph_of_their_own(passes: Passes) -> None:
-    passes.train(False)
-    passes.captured(BATCHES[0], WEIGHT)
-    passes.train(True)
-    passes.captured(BATCHES[0], WEIGHT)
-    passes.captured(BATCHES[1], WEIGHT)
-    assert passes.calls.count("captured") == 2
+        passes.captured(BATCHES[0])
+        assert len(passes.captures) == captures

@@ -8,8 +8,9 @@ from tests.support.small_model import small_model
 from translator.speed.dropout import FastDropout, use_fast_dropout
 
 
-@pytest.mark.parametrize("probability", [0.1, 0.3, 0.75])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize(
+    ("probability", "dtype"), [(0.1, torch.float32), (0.1, torch.bfloat16), (0.75, torch.bfloat16)]
+)
 def test_entries_are_dropped_at_the_rate_and_the_others_grow_so_that_the_mean_stays(
     probability: float, dtype: torch.dtype
 ) -> None:
@@ -29,13 +30,6 @@ def test_entries_are_dropped_at_the_rate_and_the_others_grow_so_that_the_mean_st
     deviation = (probability * (1 - probability) / y.numel()) ** 0.5
     assert abs(dropped_share - probability) < 0.003 + 5 * deviation
     assert abs(dropped_share - mean_preserving_share) < 5 * deviation
-
-
-def test_the_gradient_passes_what_is_scaled() -> None:
-    x = torch.randn(50, 20, requires_grad=True)
-    y = FastDropout(0.4)(x)
-    (gradient,) = torch.autograd.grad(y.sum(), x)
-    torch.testing.assert_close(gradient, torch.where(y == 0, 0.0, y / x).detach())
 
 
 def test_every_dropout_of_a_model_is_replaced_by_one_of_the_same_probability() -> None:

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.sentences import ENGLISH, PERSIAN, trained, unigram
-from translator.subword import SubwordModel
 from translator.subword.placeholders import PLACEHOLDERS, cut_out, cut_out_of_pair, hide, put_back
 
 FIRST, SECOND, THIRD = list(PLACEHOLDERS[:3])
@@ -120,36 +119,13 @@ def test_a_character_learned_from_text_is_not_a_placeholder(tmp_path: Path) -> N
     assert not model.placeholders
 
 
-@pytest.fixture(scope="module", params=["unigram", "bpe", "char"])
-def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> SubwordModel:
-    config = unigram(model_type=request.param, placeholders=2, vocabulary_size=90)
-    path = tmp_path_factory.mktemp("placeholders") / f"{request.param}.model"
-    return trained([*ENGLISH, *PERSIAN] * 5, config, path, fold=True)
-
-
-WITH_PLACEHOLDERS = pytest.mark.parametrize("text", [f"the {FIRST}", f"the{SECOND}.", f"{FIRST}{SECOND}"])
-
-
-def placeholder_ids(model: SubwordModel, ids: list[int]) -> list[int]:
-    return [token for token in ids if token in model.placeholders.values()]
-
-
-def expected_placeholder_ids(model: SubwordModel, text: str) -> list[int]:
-    return [model.placeholders[character] for character in text if character in PLACEHOLDERS]
-
-
-def test_a_model_knows_the_placeholders_that_it_was_trained_with(model: SubwordModel) -> None:
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "char"])
+def test_each_placeholder_of_a_model_is_one_piece_wherever_it_stands(tmp_path: Path, kind: str) -> None:
+    config = unigram(model_type=kind, placeholders=2, vocabulary_size=90)
+    model = trained([*ENGLISH, *PERSIAN] * 5, config, tmp_path / "source.model", fold=True)
     assert list(model.placeholders) == [FIRST, SECOND]
-
-
-@WITH_PLACEHOLDERS
-def test_each_placeholder_is_one_piece_wherever_it_stands(model: SubwordModel, text: str) -> None:
-    (ids,) = model.encode([text])
-    assert placeholder_ids(model, ids) == expected_placeholder_ids(model, text)
-    assert model.decode_ids([ids]) == [text]
-
-
-@WITH_PLACEHOLDERS
-def test_each_placeholder_is_one_piece_of_a_sample(model: SubwordModel, text: str) -> None:
-    ids = model.sampler(0.5).sample(text, "1")
-    assert placeholder_ids(model, ids) == expected_placeholder_ids(model, text)
+    for text in (f"the {FIRST}", f"the{SECOND}.", f"{FIRST}{SECOND}"):
+        expected = [model.placeholders[character] for character in text if character in PLACEHOLDERS]
+        for ids in (model.encode_one(text), model.sampler(0.5).sample(text, "1")):
+            assert [token for token in ids if token in model.placeholders.values()] == expected
+            assert model.decode_ids([ids]) == [text]

@@ -1,11 +1,8 @@
 """Subword regularization: random, but a pure function of seed and text, with the right distribution."""
 
 import math
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -20,38 +17,9 @@ TEXTS = ENGLISH + PERSIAN
 
 
 @pytest.fixture(scope="module", params=["unigram", "bpe"])
-def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("sampling") / "joint.model"
-    trained(TEXTS * 20, unigram(model_type=request.param, byte_fallback=True, vocabulary_size=380), path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def model(file: Path) -> SubwordModel:
-    return SubwordModel.load(file)
-
-
-def samples(model: SubwordModel, seed: str = "1", strength: float = 0.2) -> list[list[int]]:
-    sampler = model.sampler(strength)
-    return [sampler.sample(text, seed) for text in TEXTS]
-
-
-def test_samples_depend_on_seed_and_strength_and_on_nothing_sampled_before(model: SubwordModel) -> None:
-    sampler = model.sampler(0.2)
-    backwards = [sampler.sample(text, "1") for text in reversed(TEXTS)]
-    assert backwards[::-1] == samples(model)
-    assert samples(model) != samples(model, seed="2")
-    assert samples(model) != samples(model, strength=0.5)
-
-
-def test_another_process_draws_the_same_samples(model: SubwordModel, file: Path) -> None:
-    program = (
-        "import sys; from pathlib import Path; from translator.subword import SubwordModel; "
-        "print(SubwordModel.load(Path(sys.argv[1])).sampler(0.2).sample(sys.argv[2], '5'))"
-    )
-    command = [sys.executable, "-c", program, str(file), ENGLISH[0]]
-    process = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert process.stdout.strip() == str(model.sampler(0.2).sample(ENGLISH[0], "5"))
+def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> SubwordModel:
+    config = unigram(model_type=request.param, byte_fallback=True, vocabulary_size=380)
+    return trained(TEXTS * 20, config, tmp_path_factory.mktemp("sampling") / "joint.model")
 
 
 @settings(deadline=None, max_examples=60)
@@ -62,47 +30,54 @@ def test_a_sample_decodes_to_the_same_text(model: SubwordModel, text: str, stren
     assert {PAD, UNK, SOS, EOS}.isdisjoint(ids)
 
 
-def test_merges_that_are_never_dropped_give_the_plain_pieces(tmp_path: Path) -> None:
-    config = unigram(model_type="bpe", byte_fallback=True, vocabulary_size=380)
-    model = trained(TEXTS * 20, config, tmp_path / "bpe.model")
+@pytest.mark.parametrize("model", ["bpe"], indirect=True)
+def test_merges_that_are_never_dropped_give_the_plain_pieces(model: SubwordModel) -> None:
     sampler = model.sampler(1e-15)
     for text in [*TEXTS, "漢字 " + "x" * 20, "Ω" * 5]:
         assert sampler.sample(text, "1") == model.encode_one(text)
 
 
-def assert_drawn_in_proportion(
-    scores: Mapping[str, float], strength: float, expected: Mapping[tuple[str, ...], float]
+UNIGRAM = {"▁": -2.0, "a": -1.5, "b": -2.5, "▁a": -2.2, "ab": -2.7, "▁ab": -4.1}
+SEGMENTATIONS: list[tuple[str, ...]] = [("▁", "a", "b"), ("▁", "ab"), ("▁a", "b"), ("▁ab",)]
+BPE = {"ab": 0.0, "▁ab": -1.0, "▁": -2.0, "a": -3.0, "b": -4.0}
+
+
+@pytest.mark.parametrize(
+    ("scores", "strength", "expected", "first_draws"),
+    [
+        # In proportion to the probability of the pieces, raised to the power of the strength.
+        (
+            UNIGRAM,
+            0.5,
+            {s: math.exp(0.5 * sum(UNIGRAM[piece] for piece in s)) for s in SEGMENTATIONS},
+            "▁|ab ▁|ab ▁|ab ▁a|b ▁ab ▁|ab ▁|ab ▁|a|b",
+        ),
+        # Each merge is dropped with a probability equal to the strength.
+        (
+            BPE,
+            0.3,
+            {("▁ab",): 0.7 * 0.7, ("▁", "ab"): 0.7 * 0.3, ("▁", "a", "b"): 0.3},
+            "▁ab ▁|ab ▁ab ▁ab ▁|a|b ▁ab ▁ab ▁ab",
+        ),
+    ],
+    ids=["unigram", "bpe"],
+)
+def test_segmentations_are_drawn_in_proportion_and_alike_for_ever(
+    scores: Mapping[str, float], strength: float, expected: Mapping[tuple[str, ...], float], first_draws: str
 ) -> None:
-    """Assert that 4,000 draws of `ab` have the `expected` weights of segmentations."""
-    ids = {piece: token for token, piece in enumerate(scores, start=4)}
+    pieces = dict(enumerate(scores, start=4))
+    ids = {piece: token for token, piece in pieces.items()}
     sampler = SubwordSampler(ids, scores, [], strength, lambda text: f"▁{text}")
-    counts = Counter(tuple(sampler.sample("ab", str(seed))) for seed in range(4000))
-    total = sum(expected.values())
-    assert len(counts) == len(expected)
+    draws = [tuple(pieces[token] for token in sampler.sample("ab", str(seed))) for seed in range(4000)]
+    counts = Counter(draws)
+    assert counts.keys() == expected.keys()
     for segmentation, weight in expected.items():
-        probability = weight / total
+        probability = weight / sum(expected.values())
         deviation = math.sqrt(probability * (1 - probability) / 4000)
-        share = counts[tuple(ids[piece] for piece in segmentation)] / 4000
-        assert abs(share - probability) < 5 * deviation
+        assert abs(counts[segmentation] / 4000 - probability) < 5 * deviation
+    assert " ".join("|".join(segmentation) for segmentation in draws[:8]) == first_draws
 
 
-def test_unigram_segmentations_are_drawn_in_proportion_to_probability() -> None:
-    scores = {"▁": -2.0, "a": -1.5, "b": -2.5, "▁a": -2.2, "ab": -2.7, "▁ab": -4.1}
-    segmentations: list[tuple[str, ...]] = [("▁", "a", "b"), ("▁", "ab"), ("▁a", "b"), ("▁ab",)]
-    weights = {}
-    for segmentation in segmentations:
-        weights[segmentation] = math.exp(0.5 * sum(scores[piece] for piece in segmentation))
-    assert_drawn_in_proportion(scores, 0.5, weights)
-
-
-def test_each_merge_is_dropped_with_probability_equal_to_the_strength() -> None:
-    scores = {"ab": 0.0, "▁ab": -1.0, "▁": -2.0, "a": -3.0, "b": -4.0}
-    expected = {("▁ab",): 0.7 * 0.7, ("▁", "ab"): 0.7 * 0.3, ("▁", "a", "b"): 0.3}
-    assert_drawn_in_proportion(scores, 0.3, expected)
-
-
-@pytest.mark.parametrize("model_type", ["unigram", "bpe"])
-def test_adjacent_unknown_characters_become_one_unk(tmp_path: Path, model_type: str) -> None:
-    model = trained(ENGLISH * 20, unigram(model_type=model_type), tmp_path / "source.model")
-    ids = model.sampler(0.2).sample("I 漢字 go", "1")
-    assert model.decode_ids([ids]) == ["I ⁇ go"]
+def test_adjacent_unknown_characters_become_one_unk() -> None:
+    sampler = SubwordSampler({"▁": 4, "a": 5}, {"▁": -1.0, "a": -1.5}, [], 0.2, lambda text: f"▁{text}")
+    assert sampler.sample("漢字a", "1") == [4, UNK, 5]

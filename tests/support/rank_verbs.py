@@ -19,7 +19,7 @@ from translator.data import collate_rows
 from translator.errors import Interrupted, TranslatorError
 from translator.run.signals import StopRequest, stop_on_signals
 from translator.speed.blockwise_loss import blockwise_head_loss
-from translator.speed.gradients import FlatGradients, GradientExchange
+from translator.speed.gradients import FlatGradients
 from translator.training.distributed import Distributed
 from translator.training.launching import LostProcessError, errors_end_the_rank
 
@@ -35,9 +35,7 @@ PAIRS = [
 """Pairs of the one update of these tests, of unlike lengths."""
 
 
-def gradients(
-    distributed: Distributed, shares: list[list[int]], exchange: GradientExchange = "float32"
-) -> dict[str, torch.Tensor]:
+def gradients(distributed: Distributed, shares: list[list[int]]) -> dict[str, torch.Tensor]:
     """Return the gradient of one update, of which this rank computes the pairs `shares[rank]`, one by one."""
     model = small_model(dropout=0.0).double()
     if not distributed.main:  # the weights of rank 0 count
@@ -45,7 +43,7 @@ def gradients(
             for parameter in model.parameters():
                 parameter.add_(1.0)
     distributed.share_weights(model)
-    buffer = FlatGradients(list(model.parameters()), distributed.sum_in_place, exchange)
+    buffer = FlatGradients(list(model.parameters()), distributed.sum_in_place)
     loss = TeacherForcing(model, label_smoothing=0.1, r_drop=0.0, head_loss=blockwise_head_loss)
     target_tokens = sum(len(target) + 1 for _, target in PAIRS)
     for number in shares[distributed.rank]:
@@ -57,40 +55,29 @@ def gradients(
 
 
 def stop(distributed: Distributed, folder: Path, request: StopRequest) -> None:
-    """Communicate and sum gradients; then take steps until one rank is asked to stop, and all stop after the same."""
+    """Communicate and sum gradients; then take steps until rank 0 is asked to stop, and all stop after the same."""
     rank, world_size = distributed.rank, distributed.world_size
     sums = distributed.sum([float(rank == world_size - 1), 0.1 * (rank + 1), 1e300])
-    texts = distributed.gather_text("سلام" * rank)
+    texts = distributed.gather("سلام" * rank)
     threads = os.environ["OMP_NUM_THREADS"]
     (folder / f"said-{rank}").write_text(repr([sums, texts, threads]), encoding="utf-8")
 
-    # Once with the pairs divided among the ranks, once with all of them on rank 0, and once sent as bf16.
+    # The pairs are divided among the ranks.
     all_pairs = list(range(len(PAIRS)))
     shares = [all_pairs[first::world_size] for first in range(world_size)]
-    no_pairs: list[list[int]] = [[]] * (world_size - 1)
-    tensors = gradients(distributed, shares)
-    for name, gradient in gradients(distributed, [all_pairs, *no_pairs]).items():
-        tensors[f"lone.{name}"] = gradient
-    for name, gradient in gradients(distributed, shares, exchange="bf16").items():
-        tensors[f"rounded.{name}"] = gradient
-    save_file(tensors, folder / f"gradients-{rank}")
-    steps(distributed, folder, request, ask=True)
+    save_file(gradients(distributed, shares), folder / f"gradients-{rank}")
 
-
-def steps(distributed: Distributed, folder: Path, request: StopRequest, ask: bool = False) -> None:
-    """Take steps until one rank is asked to stop; rank 0 may ask the launcher, and saves while the others wait."""
+    # Rank 0 asks the launcher to stop all, and saves while the others wait.
     count = 0
     with request.deferred():
         while not distributed.sum([float(request.requested)])[0]:
             count += 1
-            if count == 3:
-                (folder / f"process-{distributed.rank}").write_text(str(os.getpid()))
-                if distributed.main and ask:
-                    os.kill(os.getppid(), signal.SIGTERM)
+            if count == 3 and distributed.main:
+                os.kill(os.getppid(), signal.SIGTERM)
             time.sleep(0.01)
         if distributed.main:
             time.sleep(0.3)
-        (folder / f"stopped-{distributed.rank}").write_text(str(count))
+        (folder / f"stopped-{rank}").write_text(str(count))
         distributed.barrier()
     raise Interrupted(signal.SIGTERM)
 
@@ -142,7 +129,7 @@ def abort() -> None:
 
 
 def main() -> int:
-    verbs = {verb.__name__: verb for verb in (stop, steps, die, freeze, fail)}
+    verbs = {verb.__name__: verb for verb in (stop, die, freeze, fail)}
     verb, folder = sys.argv[1], Path(sys.argv[2])
     atexit.register(abort)
     try:

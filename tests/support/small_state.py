@@ -5,9 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
-from torch import Tensor
 
-from translator.checkpoint.moments import moments_of
 from translator.config import Config, parse_config
 from translator.core.optimizer import ModelOptimizer
 from translator.core.transformer import Transformer
@@ -62,11 +60,3 @@ class SmallRun:
         self.state.position = DataPosition(0, progress.step)
         if chrf is not None:
             progress.note_validation({"loss": 1.0, "chrf": chrf}, "chrf")
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Return copies of the weights, the moments of the optimizer, and the moving average if there is one."""
-        tensors = {**self.model.state_dict(), **moments_of(self.state.optimizer)}
-        if self.state.average is not None:
-            for name, weight in self.state.average.model.state_dict().items():
-                tensors[f"ema.{name}"] = weight
-        return {name: tensor.clone() for name, tensor in tensors.items()}

@@ -35,6 +35,7 @@ def add_checkpoint(run: RunFolder, config: Config, data: DataHandler, step: int)
         target_vocabulary=data.subword.target.vocabulary_size,
         subword=data.subword.sha256,
         data=data.fingerprint,
+        tokens=data.token_fingerprint,
         normalizer=data.normalizer.rules.sha256,
     )
     torch.manual_seed(step)

@@ -1,15 +1,16 @@
 """The event files of a run, as TensorBoard reads them."""
 
+import html as html_library
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tensorboard.plugin_util import markdown_to_safe_html
 from tensorboard.summary.writer import event_file_writer
 
 from tests.support.event_files import curve, read_events
-from translator.evaluation import Score
-from translator.training.monitoring.event_file import event_file, show_test_scores
+from translator.evaluation import Score, TranslatedPair
+from translator.training.monitoring.event_file import event_file, isolate_persian, show_test_scores, translations_table
 
 
 @pytest.fixture(autouse=True)
@@ -19,6 +20,14 @@ def ordered_names(monkeypatch: pytest.MonkeyPatch) -> None:
     The tenth writer would come before the ninth.
     """
     monkeypatch.setattr(event_file_writer, "_global_uid", event_file_writer.AtomicCounter(0))
+
+
+def test_reports_come_at_log_steps_saves_and_validations(trained_folder: Path) -> None:
+    events = read_events(trained_folder / "run" / "tensorboard")
+    assert [event.step for event in events.Scalars("loss/train")] == [3, 4, 6, 8, 9, 12]
+    assert [event.step for event in events.Scalars("quality/chrf")] == [6, 12]
+    assert [event.step for event in events.Tensors("validation/translations/text_summary")] == [6, 12]
+    assert [event.step for event in events.Images("validation/attention")] == [6, 12]
 
 
 def test_a_restart_removes_later_points_of_earlier_files(tmp_path: Path) -> None:
@@ -40,14 +49,42 @@ BLEU = Score(
 )
 
 
-@pytest.mark.parametrize("changes", [{"normalization": "normalizer-3 on both sides"}, {"checkpoint": "averaged"}])
-def test_only_raw_scores_of_a_step_are_plotted(tmp_path: Path, changes: dict[str, Any]) -> None:
-    show_test_scores(tmp_path, [BLEU, replace(BLEU, score=31.0, **changes)], has_own_set=True)
+def test_raw_scores_of_a_step_are_plotted_and_those_of_the_first_test_set_compare_runs(tmp_path: Path) -> None:
+    others = [
+        replace(BLEU, score=31.0, normalization="normalizer-3 on both sides"),
+        replace(BLEU, score=31.0, checkpoint="averaged"),
+        replace(BLEU, metric="length_ratio"),
+        replace(BLEU, test_set="tep"),
+    ]
+    show_test_scores(tmp_path, [BLEU, *others], has_own_set=True)
+    tags = {"quality/test_bleu", "test_by_set/mizan/bleu", "test_by_set/mizan/length_ratio", "test_by_set/tep/bleu"}
+    assert set(read_events(tmp_path).Tags()["scalars"]) == tags
     assert curve(tmp_path, "quality/test_bleu") == [(20, 30.0)]
 
 
-def test_only_bleu_and_chrf_of_the_first_test_set_compare_runs(tmp_path: Path) -> None:
-    scores = [BLEU, replace(BLEU, metric="length_ratio"), replace(BLEU, test_set="tep")]
-    show_test_scores(tmp_path, scores, has_own_set=True)
-    tags = {"quality/test_bleu", "test_by_set/mizan/bleu", "test_by_set/mizan/length_ratio", "test_by_set/tep/bleu"}
-    assert set(read_events(tmp_path).Tags()["scalars"]) == tags
+# --- translations in Markdown ---
+
+MARKUP = ["<script>alert(1)</script>", "a | b", "**bold**", "[x](javascript:y)", "`code`", "&amp;", "\\|", "$x$"]
+
+
+@pytest.mark.parametrize("text", MARKUP)
+def test_markup_in_a_table_is_shown_as_text(text: str) -> None:
+    page = markdown_to_safe_html(translations_table([TranslatedPair(text, text, text)]))
+    assert page.count("<td>") == 3
+    cell = page.partition("<td>")[2].partition("</td>")[0]
+    assert "<" not in cell
+    assert html_library.unescape(cell) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "like", "isolated"),
+    [
+        ("می‌روم.", None, "\u2067می‌روم.\u2069"),
+        ("OK", "بله", "\u2067OK\u2069"),
+        ("OK", None, "OK"),
+        ("الف\u2069\u202e ب\nپ", None, "\u2067الف ب پ\u2069"),
+    ],
+)
+def test_persian_text_is_isolated_as_right_to_left(text: str, like: str | None, isolated: str) -> None:
+    assert isolate_persian(text, like) == isolated
+    assert isolated in markdown_to_safe_html(isolated), "TensorBoard keeps the isolation"

@@ -16,12 +16,9 @@ pytestmark = pytest.mark.usefixtures("plain_environment")
 
 
 def test_a_killed_rank_stops_the_other_and_is_reported(tmp_path: Path, start_members: StartMembers) -> None:
-    with pytest.raises(LostProcessError) as caught:
+    message = r"rank 1 of 2 was lost \(Killed; .*memory.*; the last checkpoint is intact, and the same command resumes"
+    with pytest.raises(LostProcessError, match=message):
         start_members(tmp_path, 2, "die")
-    assert str(caught.value) == (
-        "rank 1 of 2 was lost (Killed; if nobody stopped it, memory may have run out); the last checkpoint is intact, "
-        "and the same command resumes from it"
-    )
     assert "another rank of this run was lost" in (tmp_path / "lost").read_text()
 
 
@@ -30,9 +27,8 @@ def test_a_rank_that_no_longer_answers_ends_the_training_in_one_message(
 ) -> None:
     # Seconds until torch's launcher kills a rank that does not react to its signal.
     monkeypatch.setattr(PContext.close, "__defaults__", (None, 1))
-    with pytest.raises(TranslatorError) as caught:
+    with pytest.raises(TranslatorError, match=r"^another rank of this run did not answer in time"):
         start_members(tmp_path, 2, "freeze")
-    assert str(caught.value).startswith("another rank of this run did not answer in time")
     assert capfd.readouterr().err == ""
 
 
@@ -42,12 +38,10 @@ def test_ranks_with_other_settings_are_refused_in_one_message(
     write_recipe(tmp_path)
     with pytest.raises(TranslatorError) as caught:
         start_members(tmp_path, 2, "train")
-    assert str(caught.value).splitlines() == [
-        "the ranks of this training differ in:",
+    assert str(caught.value).splitlines()[1:-1] == [
         "  corpus.sources.0.name: 'toy' on rank 0, 'پیکره' on rank 1",
         "  training.max_steps: 12 on rank 0, 7 on rank 1",
         "  training.learning_rate: 0.0007 on rank 0, 0.001 on rank 1",
-        "nothing was trained; start all with the same recipe, --set, version and run folder",
     ]
     assert capfd.readouterr().err == ""
 
@@ -59,6 +53,5 @@ def test_a_bug_of_a_rank_ends_the_training_with_its_traceback(
     assert "ZeroDivisionError" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("code", [1, 9, 143])
-def test_launch_returns_the_exit_code_of_a_rank(code: int) -> None:
-    assert launch([], 1, StopRequest(), program=["-c", f"raise SystemExit({code})"]) == code
+def test_launch_returns_the_exit_code_of_a_rank() -> None:
+    assert launch([], 1, StopRequest(), program=["-c", "raise SystemExit(9)"]) == 9

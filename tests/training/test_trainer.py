@@ -1,22 +1,53 @@
-"""The training loop: when it ends, its schedules, skipped updates, and dropout that begins late."""
+"""The training of a run: when it may begin, skipped updates, half precision, and validations without a loss."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
 
-from tests.support.tiny_recipe import draw_nothing
-from tests.support.tiny_runs import final, run, tiny_config
+from tests.support.tiny_runs import final, run
 from tests.support.toy_corpora import letters, write_pairs
 from translator.checkpoint.files import load_checkpoint
 from translator.checkpoint.state import step_folder
 from translator.core.update import Learner, StepResult
 from translator.data import StepBatches
 from translator.errors import RunError
+from translator.run.files import hold_folder
 
 UPDATE = Learner.update
+
+
+def test_all_settings_may_change_before_the_first_checkpoint(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leftovers of a first attempt that died early must not affect the second."""
+    with monkeypatch.context() as patch:
+        patch.setattr(Learner, "update", Mock(side_effect=RuntimeError("killed")))
+        with pytest.raises(RuntimeError, match="killed"):
+            run(tiny())
+    outcome = run(tiny("subword.vocabulary_size=20", "model.d_model=32"))
+    assert outcome.scores, "the run evaluates with the subword models that it was trained with"
+
+
+def test_a_folder_in_use_is_refused(tiny: Any, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    with hold_folder(tmp_path / "run"), pytest.raises(RunError, match="another process uses"):
+        run(tiny())
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("training.run_training.build_learner", r"does not fit into the free memory .* a smaller model"),
+        ("core.update.Learner.update", r"memory ran out with batches of 200 .*Lower batching.tokens_per_batch"),
+    ],
+)
+def test_a_lack_of_memory_names_what_to_change(
+    tiny: Any, monkeypatch: pytest.MonkeyPatch, place: str, message: str
+) -> None:
+    monkeypatch.setattr(f"translator.{place}", Mock(side_effect=torch.OutOfMemoryError))
+    with pytest.raises(RunError, match=message):
+        run(tiny())
 
 
 def test_without_a_loss_a_run_still_scores_translations_and_says_that_it_chose_no_checkpoint(
@@ -44,56 +75,35 @@ def test_without_a_loss_a_run_still_scores_translations_and_says_that_it_chose_n
 # --- skipped updates ---
 
 
-@dataclass
-class Poisoned:
-    """A run that ends after two skipped updates in a row: 3, 5, 9 and 10 have no finite loss."""
+def test_nonfinite_updates_are_skipped_and_counted_until_too_many_are_in_a_row(
+    tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skipped: list[int] = []
 
-    folder: Path
-    skipped: list[int] = field(default_factory=list)
-    message: str = ""
-    weights: dict[str, torch.Tensor] = field(default_factory=dict)  # of the last checkpoint
-
-
-@pytest.fixture(scope="module")
-def poisoned(tmp_path_factory: pytest.TempPathFactory) -> Poisoned:
-    folder = tmp_path_factory.mktemp("poisoned")
-    config = tiny_config(folder)
-    poisoned = Poisoned(folder / "run")
-
-    def update(learner: Learner, share: StepBatches, number: int, *others: Any, **settings: Any) -> StepResult:
+    def update(learner: Learner, share: StepBatches, number: int, seconds: float) -> StepResult:
         before = [weight.detach().clone() for weight in learner.loss.model.parameters()]
-        with pytest.MonkeyPatch.context() as patch:
-            if number in (3, 5, 9, 10):
-                patch.setattr(learner.loss, "label_smoothing", float("nan"))
-            result = UPDATE(learner, share, number, *others, **settings)
-        if not bool(result.finite):
-            poisoned.skipped.append(number)
+        learner.loss.label_smoothing = float("nan") if number in (3, 5, 9, 10) else 0.1
+        result = UPDATE(learner, share, number, seconds)
+        if not result.finite:
+            skipped.append(number)
             assert all(map(torch.equal, learner.loss.model.parameters(), before)), "a skipped update changes no weight"
         return result
 
-    with pytest.MonkeyPatch.context() as patch:
-        draw_nothing(patch)
-        patch.setattr("translator.training.monitoring.monitor.MOST_SKIPPED", 2)
-        patch.setattr(Learner, "update", update)
-        with pytest.raises(RunError) as raised:
-            run(config)
-    poisoned.message = str(raised.value)
-    poisoned.weights = final(config)
-    return poisoned
+    monkeypatch.setattr("translator.training.monitoring.monitor.MOST_SKIPPED", 2)
+    monkeypatch.setattr(Learner, "update", update)
+    with pytest.raises(RunError, match=r"2 updates in a row \(steps 9 to 10\) were skipped"):
+        run(tiny())
+    assert skipped == [3, 5, 9, 10]
 
-
-def test_nonfinite_updates_are_skipped_until_too_many_are_in_a_row(poisoned: Poisoned) -> None:
-    assert poisoned.skipped == [3, 5, 9, 10]
-    assert "2 updates in a row (steps 9 to 10) were skipped" in poisoned.message
-
-
-def test_weights_stay_finite_after_skipped_updates(poisoned: Poisoned) -> None:
-    assert all(torch.isfinite(tensor).all() for tensor in poisoned.weights.values())
-
-
-def test_a_checkpoint_counts_the_skipped_updates(poisoned: Poisoned) -> None:
-    progress = load_checkpoint(step_folder(poisoned.folder / "checkpoints", 8)).state.progress
+    checkpoint = load_checkpoint(step_folder(tmp_path / "run" / "checkpoints", 8))
+    assert all(torch.isfinite(tensor).all() for tensor in checkpoint.model.values())
+    progress = checkpoint.state.progress
     assert (progress["skipped"], progress["skipped_in_a_row"]) == (2, 0)
+
+
+def test_half_precision_trains_with_float32_weights(tiny: Any) -> None:
+    assert run(tiny("training.precision=bf16")).progress.last_validation["loss"] < 5
+    assert {tensor.dtype for tensor in final(tiny()).values()} == {torch.float32}
 
 
 def test_an_overflow_in_fp16_is_skipped_and_counted(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,9 +112,3 @@ def test_an_overflow_in_fp16_is_skipped_and_counted(tiny: Any, monkeypatch: pyte
     outcome = run(tiny("training.precision=fp16", "training.max_steps=60"))
     assert 10 < outcome.progress.skipped < 50
     assert outcome.progress.last_validation["loss"] < 5
-
-
-@pytest.mark.parametrize("precision", ["bf16", "fp16"])
-def test_half_precision_trains_with_float32_weights(tiny: Any, precision: str) -> None:
-    assert run(tiny(f"training.precision={precision}")).progress.last_validation["loss"] < 5
-    assert {tensor.dtype for tensor in final(tiny()).values()} == {torch.float32}

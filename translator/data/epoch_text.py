@@ -32,7 +32,7 @@ VERSION: Final = 7  # increased when the same settings give other pieces
 _KEPT_PAIRS: Final = 20_000  # changed pairs whose ids are kept, a few MB
 
 
-@dataclass(frozen=True, eq=False)  # one object is one key of `_changed_row`
+@dataclass(frozen=True, eq=False)  # an object is a key of the cache of `_changed_row`
 class EpochText:
     """All that determines the ids of an epoch; picklable, as another process opens its files itself."""
 
@@ -71,11 +71,23 @@ class EpochText:
         """Return the ids of the sources and the targets of the pairs."""
         source, target = self.store.flat(draws.pairs)
         places = np.flatnonzero(self.is_changed(draws))
-        if len(places) > 0:
-            source_rows, target_rows = zip(*self._changed_rows(draws.at(places)), strict=True)
-            source = _with_rows(source, places, source_rows)
-            target = _with_rows(target, places, target_rows)
-        return source, target
+        if len(places) == 0:
+            return source, target
+
+        changed = draws.at(places)
+        chosen = self._changes.chosen(self.seed, changed).tolist()
+        source_rows = []
+        target_rows = []
+        for pair, repetition, kinds in zip(changed.pairs.tolist(), changed.repetitions.tolist(), chosen, strict=True):
+            source_row, target_row = self._changed_row(draws.epoch, pair, repetition, tuple(kinds))
+            source_rows.append(source_row)
+            target_rows.append(target_row)
+        return _with_rows(source, places, source_rows), _with_rows(target, places, target_rows)
+
+    def lengths(self, draws: Draws) -> tuple[Numbers, Numbers]:
+        """Return the tokens of the sources and the targets of the pairs, (N,) each, without special tokens."""
+        source, target = self.ids(draws)
+        return source.lengths, target.lengths
 
     # --- the pairs that the epoch changes ---
 
@@ -87,20 +99,16 @@ class EpochText:
     def _changes(self) -> Augmentation:
         return Augmentation(self.augmentation, self._placeholders)
 
-    def _changed_rows(self, draws: Draws) -> list[tuple[Ids, Ids]]:
-        """Return the ids of each pair, for the source and for the target."""
-        chosen = self._changes.chosen(self.seed, draws).tolist()
-        rows = []
-        for pair, repetition, kinds in zip(draws.pairs.tolist(), draws.repetitions.tolist(), chosen, strict=True):
-            rows.append(_changed_row(self, draws.epoch, pair, repetition, tuple(kinds)))
-        return rows
-
     def _encoded(self, pair: SidePair) -> list[list[int]]:
         """Return the unsampled ids of a pair, for the source and for the target."""
         return [model.encode_one(text) for model, text in zip(self.models, pair, strict=True)]
 
-    def changed_row(self, epoch: int, pair: int, repetition: int, kinds: tuple[bool, ...]) -> tuple[Ids, Ids]:
-        """Return the ids of both sides of a pair in an epoch, without special tokens."""
+    @functools.lru_cache(maxsize=_KEPT_PAIRS)  # noqa: B019 - a training has one object, until its end
+    def _changed_row(self, epoch: int, pair: int, repetition: int, kinds: tuple[bool, ...]) -> tuple[Ids, Ids]:
+        """Return the ids of both sides of a pair in an epoch, without special tokens.
+
+        In a small corpus, what a plan has encoded is kept for its batches.
+        """
         # 1. Change the text. Both sides are needed, because a change may concern both.
         place = f"{pair} {repetition}"
         plain_pair = SidePair(*training_pair(*self.text[pair], self._placeholders))
@@ -124,12 +132,6 @@ class EpochText:
 
     def _is_too_long(self, row: Sequence[int]) -> bool:
         return len(row) + 1 > self.max_length  # with the special token
-
-
-@functools.lru_cache(maxsize=_KEPT_PAIRS)
-def _changed_row(text: EpochText, epoch: int, pair: int, repetition: int, kinds: tuple[bool, ...]) -> tuple[Ids, Ids]:
-    """Return `text.changed_row(…)`; in a small corpus, what a plan has encoded is kept for its batches."""
-    return text.changed_row(epoch, pair, repetition, kinds)
 
 
 @functools.lru_cache(maxsize=2)

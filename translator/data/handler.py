@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from translator.config import Config
-from translator.core.batch import Batch, Ids
+from translator.core.batch import Batch
 from translator.core.packing import plan_rows
 from translator.corpus.held_out import HeldOutSet, HeldOutSplit, held_out_of_run
 from translator.corpus.normalizer.normalizer_file import normalizer_for
@@ -20,12 +20,12 @@ from translator.data.corpus_tokens import STORED_SPLITS, StoredSplit, open_token
 from translator.data.epoch_text import EpochText
 from translator.data.mixture import MixtureRow, epoch_generator, mixture_rows
 from translator.data.pair_text import PairText
-from translator.data.token_store import PairStore
 from translator.data.training_batches import DataPosition, TrainingBatches, batch_of
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER, stage
 from translator.run.workers import processes_for
 from translator.subword import prepare_subword
+from translator.subword.block_encoding import FlatRows
 
 
 @dataclass(frozen=True)
@@ -44,23 +44,6 @@ class LengthReport:
     def usable(self) -> int:
         """The number of pairs within the limit."""
         return self.pairs - self.over_long
-
-
-def measure_lengths(split: str, store: PairStore, limit: int) -> Iterator[LengthReport]:
-    """Yield the report of each source in `store`; pairs with a side of more than `limit` tokens are over-long."""
-    for name, (start, end) in zip(store.pairs, itertools.pairwise(store.starts.tolist()), strict=True):
-        source_lengths, target_lengths = store.lengths(np.arange(start, end))
-        longer_side = np.maximum(source_lengths, target_lengths)
-        fits = longer_side <= limit
-        yield LengthReport(
-            split=split,
-            name=name,
-            pairs=end - start,
-            over_long=end - start - int(fits.sum()),
-            longest=int(longer_side.max()),
-            source_tokens=int(source_lengths[fits].sum()),
-            target_tokens=int(target_lengths[fits].sum()),
-        )
 
 
 class DataHandler:
@@ -122,7 +105,22 @@ class DataHandler:
     def _measured(self, split: StoredSplit) -> list[LengthReport]:
         """Return a report of each source of `split`; warn of the pairs that do not fit into a row."""
         store = self._stores[split]
-        reports = list(measure_lengths(split, store, self._row_length))
+        reports = []
+        for name, (start, end) in zip(store.pairs, itertools.pairwise(store.starts.tolist()), strict=True):
+            source_lengths, target_lengths = store.lengths(np.arange(start, end))
+            longer_side = np.maximum(source_lengths, target_lengths)
+            fits = longer_side <= self._row_length
+            report = LengthReport(
+                split=split,
+                name=name,
+                pairs=end - start,
+                over_long=end - start - int(fits.sum()),
+                longest=int(longer_side.max()),
+                source_tokens=int(source_lengths[fits].sum()),
+                target_tokens=int(target_lengths[fits].sum()),
+            )
+            reports.append(report)
+
         over_long = sum(report.over_long for report in reports)
         if over_long == 0:
             return reports
@@ -157,12 +155,12 @@ class DataHandler:
             return sum(self.corpus.count(split, name) for name in self.corpus.names(split))
         return sum(report.usable for report in self.report if report.split == split)
 
-    def training_ids(self, limit: int) -> list[tuple[Ids, Ids]]:
-        """Return the ids, without special tokens, of at most `limit` training pairs, spread evenly."""
+    def training_ids(self, limit: int) -> tuple[FlatRows, FlatRows]:
+        """Return the ids of the sources and the targets of at most `limit` training pairs, spread evenly."""
         train = self._stores["train"]
         usable = np.concatenate(train.usable_by_source(self._row_length))
         stride = max(1, math.ceil(len(usable) / limit))
-        return [train[int(number)] for number in usable[::stride]]
+        return train.flat(usable[::stride])
 
     def train_batches(self, position: DataPosition) -> Generator[tuple[Batch, DataPosition], None, None]:
         """Yield single whole batches, each with the position after it; otherwise as `TrainingBatches.steps`."""
@@ -173,8 +171,7 @@ class DataHandler:
     def validation_batches(self) -> Iterator[Batch]:
         """Yield every usable validation pair once, in batches that are the same for every call and seed."""
         store = self._stores["validation"]
-        no_pairs = np.zeros(0, np.int64)  # without sources there is nothing to concatenate
-        usable = np.concatenate([no_pairs, *store.usable_by_source(self._row_length)])
+        usable = np.concatenate(store.usable_by_source(self._row_length))
         source_lengths, target_lengths = store.lengths(usable)
         plan = plan_rows(source_lengths, target_lengths, self._row_length, epoch_generator(0, 0))
         for begin in range(0, len(plan), self._rows):

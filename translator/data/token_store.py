@@ -14,7 +14,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from translator.core.batch import Ids
 from translator.corpus.prepared_corpus import Side
 from translator.run.files import damaged, storage_errors
 from translator.subword.block_encoding import FlatRows
@@ -140,11 +139,6 @@ class PairStore:
         Both include the special token that a batch adds to each sentence.
         """
         return self._source.lengths(numbers) + 1, self._target.lengths(numbers) + 1
-
-    def __getitem__(self, number: int) -> tuple[Ids, Ids]:
-        """Return the ids of both sides of pair `number`, without special tokens."""
-        source, target = self.flat(np.array([number]))
-        return source.ids, target.ids
 
     def flat(self, numbers: NDArray[np.int64]) -> tuple[FlatRows, FlatRows]:
         """Return the ids of both sides of the pairs `numbers`, (N,), in any order."""

@@ -17,8 +17,9 @@ import functools
 import itertools
 import math
 import signal
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -84,19 +85,6 @@ class EpochPlan(NamedTuple):
         )
 
 
-class BatchMaker(Dataset[tuple[Batch, PlannedBatch]]):
-    """Makes batches, in any process: a pure function of their plan."""
-
-    def __init__(self, text: EpochText, row_length: int) -> None:
-        self._text = text
-        self._row_length = row_length
-
-    def __getitem__(self, planned: PlannedBatch) -> tuple[Batch, PlannedBatch]:
-        """Return the batch of `planned`, with its plan."""
-        source, target = self._text.ids(planned.draws)
-        return batch_of(source, target, planned.draws.pairs, planned.pair_counts, self._row_length), planned
-
-
 def batch_of(source: FlatRows, target: FlatRows, pairs: Numbers, pair_counts: Numbers, row_length: int) -> Batch:
     """Return the batch of N pairs, given by their ids and numbers, of which `pair_counts` (R,) share each row."""
     return collate(
@@ -111,8 +99,8 @@ def batch_of(source: FlatRows, target: FlatRows, pairs: Numbers, pair_counts: Nu
 
 
 @dataclass(frozen=True)
-class TrainingBatches:
-    """All that decides the batches of training."""
+class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
+    """All that decides the batches of training; any process makes a batch from its plan."""
 
     text: EpochText
     row_length: int  # L, `batching.max_length`; longer pairs are left out
@@ -153,9 +141,13 @@ class TrainingBatches:
                     next_position=micro_batches[-1][1].next_position,
                 )
 
+    def __getitem__(self, planned: PlannedBatch) -> tuple[Batch, PlannedBatch]:
+        """Return the batch of `planned`, with its plan."""
+        source, target = self.text.ids(planned.draws)
+        return batch_of(source, target, planned.draws.pairs, planned.pair_counts, self.row_length), planned
+
     def _loader(self, planned_batches: Iterable[PlannedBatch], on_gpu: bool) -> Iterable[tuple[Batch, PlannedBatch]]:
         """Return the batches with their plans; they are made here, or ahead by other processes for a GPU."""
-        maker = BatchMaker(self.text, self.row_length)
         settings: dict[str, Any] = {}
         if on_gpu:
             settings = {
@@ -166,7 +158,7 @@ class TrainingBatches:
                 "pin_memory": True,
             }
         # Without a `batch_size`, an entry of the sampler gives a whole batch, and nothing collates it once more.
-        return DataLoader(maker, batch_size=None, sampler=planned_batches, collate_fn=_unchanged, **settings)
+        return DataLoader(self, batch_size=None, sampler=planned_batches, collate_fn=tuple, **settings)
 
     def _planned_batches(
         self, position: DataPosition, rank: int, world_size: int
@@ -193,7 +185,7 @@ class TrainingBatches:
         if sum(self.draw_counts) < _WORTH_A_PROCESS:
             yield from map(self.plan, itertools.count(first))
         plan = self.plan(first, self.processes)
-        with contextlib.closing(WorkerPool(functools.partial(_planner, self), 1, _NICENESS)) as pool:
+        with contextlib.closing(WorkerPool(functools.partial(attrgetter("plan"), self), 1, _NICENESS)) as pool:
             for epoch in itertools.count(first + 1):
                 next_plan = pool.submit(epoch)
                 yield plan
@@ -213,8 +205,8 @@ class TrainingBatches:
         blocks = []
         for begin in range(0, len(changed_places), _PAIRS_AT_ONCE):
             blocks.append(changed_places[begin : begin + _PAIRS_AT_ONCE])
-        encoder = functools.partial(_length_encoder, self.text)
-        lengths_of_blocks = map_in_order(encoder, [draws.at(block) for block in blocks], processes)
+        changed_draws = [draws.at(block) for block in blocks]
+        lengths_of_blocks = map_in_order(functools.partial(attrgetter("lengths"), self.text), changed_draws, processes)
         with contextlib.closing(lengths_of_blocks):
             for block, (source, target) in zip(blocks, lengths_of_blocks, strict=True):
                 source_lengths[block] = source + 1
@@ -225,26 +217,7 @@ class TrainingBatches:
         return EpochPlan(draws, rows, target_lengths)
 
 
-def _planner(batches: TrainingBatches) -> Callable[[int], EpochPlan]:
-    """Return the function that plans an epoch, for a process that keeps the files of `batches` open."""
-    return batches.plan
-
-
-def _length_encoder(text: EpochText) -> Callable[[Draws], tuple[Numbers, Numbers]]:
-    """Return the function that measures changed pairs, for a process that keeps the files of `text` open."""
-
-    def lengths(draws: Draws) -> tuple[Numbers, Numbers]:
-        source, target = text.ids(draws)
-        return source.lengths, target.lengths
-
-    return lengths
-
-
 def _ignore_stop_signals(_: int) -> None:
     """Leave it to the training process what a signal means: a terminal sends it to all."""
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
-
-
-def _unchanged(batch: Any) -> Any:
-    return batch

@@ -13,7 +13,7 @@ S and T source and target pieces, D model width
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -24,8 +24,8 @@ from torch import Tensor
 from translator.core import PAD
 from translator.core.transformer import Transformer
 from translator.data.token_store import ranges
+from translator.subword.block_encoding import FlatRows
 
-Ids = NDArray[np.int32]
 Counts = NDArray[np.float32]
 MOST_PAIRS: Final = 100_000  # maximum number of counted pairs; bounds the time
 WINDOW: Final = 3  # pieces on each side that count as neighbours
@@ -36,15 +36,14 @@ _LINKS: Final = 16_000_000  # links between source and target pieces counted at 
 
 
 @torch.no_grad()
-def initialize_from_counts(model: Transformer, pairs: Sequence[tuple[Ids, Ids]]) -> None:
-    """Overwrite the random weights of `model` with estimates from `pairs` of ids without special tokens.
+def initialize_from_counts(model: Transformer, sources: FlatRows, targets: FlatRows) -> None:
+    """Overwrite the random weights of `model` with estimates from the ids of pairs.
 
     Takes about twenty seconds and 40 · T · max(S, T) bytes. Equal pairs, seed and threads give equal weights.
     """
     source_table = model.source_embedding.tokens.weight  # (S, D)
     target_table = model.target_embedding.tokens.weight  # (T, D)
     head = model.head_weight  # (T, D), the target table itself if tied
-    targets = [target for _, target in pairs]
 
     # Target side: vectors of neighbourhoods.
     vectors = neighbour_vectors(targets, len(target_table), target_table.size(1))
@@ -53,10 +52,9 @@ def initialize_from_counts(model: Transformer, pairs: Sequence[tuple[Ids, Ids]])
         _set_rows(head, vectors)
 
     # Source side: the mean head row of the translations, above what the target pieces' frequencies let expect.
-    table = translation_probabilities(pairs, len(source_table), len(target_table))
+    table = translation_probabilities(sources, targets, len(source_table), len(target_table))
     probabilities = torch.from_numpy(table)  # (S, T)
-    target_pieces = torch.from_numpy(np.concatenate(targets))
-    frequencies = torch.bincount(target_pieces, minlength=len(target_table))
+    frequencies = torch.bincount(torch.from_numpy(targets.ids), minlength=len(target_table))
     typical = (probabilities - FREQUENCY_SHARE * frequencies / frequencies.sum()).clamp_(min=0.0)
     _set_rows(source_table, typical @ head.cpu())
 
@@ -81,7 +79,7 @@ def _weaken_other_sublayers(model: Transformer) -> None:
             sublayer.get_parameter("weight").mul_(OTHER_SUBLAYERS_FACTOR)
 
 
-def neighbour_vectors(sentences: Sequence[Ids], size: int, width: int) -> Tensor:
+def neighbour_vectors(sentences: FlatRows, size: int, width: int) -> Tensor:
     """Return vectors (T, D) of pieces; dot products are large for pieces with similar neighbours in `sentences`.
 
     They are the left singular vectors, times the square root of the singular values, of max(0, log p(n | piece) / p(n))
@@ -103,18 +101,20 @@ def neighbour_vectors(sentences: Sequence[Ids], size: int, width: int) -> Tensor
     return vectors
 
 
-def _neighbour_counts(sentences: Sequence[Ids], size: int) -> Counts:
+def _neighbour_counts(sentences: FlatRows, size: int) -> Counts:
     """Return (T, T): how often the piece of the column follows that of the row by at most `WINDOW` places."""
+    sentence_of_piece = np.repeat(np.arange(len(sentences.lengths)), sentences.lengths)
+    row_starts = sentences.ids.astype(np.int64) * size
     cells = []  # row · T + column of each occurrence
-    for sentence in sentences:
-        row_starts = sentence.astype(np.int64) * size
-        for distance in range(1, WINDOW + 1):
-            cells.append(row_starts[:-distance] + sentence[distance:])
+    for distance in range(1, WINDOW + 1):
+        is_same_sentence = sentence_of_piece[:-distance] == sentence_of_piece[distance:]
+        cells_at_distance = row_starts[:-distance] + sentences.ids[distance:]
+        cells.append(cells_at_distance[is_same_sentence])
     counts = np.bincount(np.concatenate(cells), minlength=size * size)
     return counts.reshape(size, size).astype(np.float32)
 
 
-def translation_probabilities(pairs: Sequence[tuple[Ids, Ids]], source_size: int, target_size: int) -> Counts:
+def translation_probabilities(sources: FlatRows, targets: FlatRows, source_size: int, target_size: int) -> Counts:
     """Return p(target piece | source piece), (S, T), by IBM Model 1; a piece without pairs has a row of zeros.
 
     Each source sentence also has a NULL word, for target pieces that translate no source piece; the result omits it.
@@ -125,8 +125,8 @@ def translation_probabilities(pairs: Sequence[tuple[Ids, Ids]], source_size: int
     for _ in range(ROUNDS):
         # E-step: how often each source piece is linked to each target piece.
         counts = np.zeros(len(probabilities))
-        for chunk in _chunks(pairs):
-            counts += _expected_counts(chunk, probabilities, null_word, target_size)
+        for source_chunk, target_chunk in _chunks(sources, targets):
+            counts += _expected_counts(source_chunk, target_chunk, probabilities, null_word, target_size)
         # M-step: normalize the counts of each source piece.
         table = counts.reshape(shape)
         row_sums = np.maximum(table.sum(1, keepdims=True), 1e-9)
@@ -135,34 +135,31 @@ def translation_probabilities(pairs: Sequence[tuple[Ids, Ids]], source_size: int
 
 
 def _expected_counts(
-    pairs: Sequence[tuple[Ids, Ids]], probabilities: Counts, null_word: int, target_size: int
+    sources: FlatRows, targets: FlatRows, probabilities: Counts, null_word: int, target_size: int
 ) -> NDArray[np.float64]:
-    """Return how often each source piece is expected to be linked to each target piece in `pairs`.
+    """Return how often each source piece is expected to be linked to each target piece.
 
     This is the E-step of IBM Model 1 (Brown et al. 1993 §4.1): each target piece is linked to one piece of its source
     sentence, with a probability in proportion to p(target piece | source piece).
 
     Args:
-        pairs: source and target ids of sentences.
+        sources: the ids of source sentences.
+        targets: the ids of their translations.
         probabilities: p(target piece | source piece) of the last M-step, flat, ((S + 1) · T,).
         null_word: row of the NULL word, which is added to each source sentence.
         target_size: T.
 
     Returns the expected counts, flat, ((S + 1) · T,).
     """
-    # 1. All source sentences, each with its NULL word, and all target sentences, one after the other.
-    source_lengths = np.array([len(source) for source, _ in pairs])
-    target_lengths = np.array([len(target) for _, target in pairs])
-    sources = np.concatenate([source for source, _ in pairs])
-    sources = np.insert(sources, np.cumsum(source_lengths), null_word)
-    source_lengths += 1
-    targets = np.concatenate([target for _, target in pairs])
+    # 1. Each source sentence gets its NULL word.
+    source_ids = np.insert(sources.ids, np.cumsum(sources.lengths), null_word)
+    source_lengths = sources.lengths + 1
     # 2. A link is a cell of the table. The links of one target piece, to all pieces of its source, stand together.
-    starts = np.repeat(np.cumsum(source_lengths) - source_lengths, target_lengths)
-    lengths = np.repeat(source_lengths, target_lengths)
-    links = sources[ranges(starts, lengths)].astype(np.int64)
+    starts = np.repeat(np.cumsum(source_lengths) - source_lengths, targets.lengths)
+    lengths = np.repeat(source_lengths, targets.lengths)
+    links = source_ids[ranges(starts, lengths)].astype(np.int64)
     links *= target_size
-    links += np.repeat(targets, lengths)
+    links += np.repeat(targets.ids, lengths)
     # 3. The links of a target piece share a count of 1, in proportion to their probabilities.
     weights = probabilities[links]
     weight_sums = np.add.reduceat(weights, np.cumsum(lengths) - lengths)
@@ -171,13 +168,13 @@ def _expected_counts(
     return counts
 
 
-def _chunks(pairs: Sequence[tuple[Ids, Ids]]) -> Iterator[Sequence[tuple[Ids, Ids]]]:
-    """Yield `pairs` in parts of about `_LINKS` links."""
-    links_up_to = np.cumsum([(len(source) + 1) * len(target) for source, target in pairs])
+def _chunks(sources: FlatRows, targets: FlatRows) -> Iterator[tuple[FlatRows, FlatRows]]:
+    """Yield the sentences of both sides in parts of about `_LINKS` links."""
+    links_up_to = np.cumsum((sources.lengths + 1) * targets.lengths)
     cuts = np.searchsorted(links_up_to, np.arange(_LINKS, links_up_to[-1], _LINKS))
-    for start, end in itertools.pairwise([0, *cuts, len(pairs)]):
+    for start, end in itertools.pairwise([0, *cuts, len(links_up_to)]):
         if start < end:
-            yield pairs[start:end]
+            yield sources.between(start, end), targets.between(start, end)
 
 
 def _set_rows(table: Tensor, rows: Tensor) -> None:

@@ -32,6 +32,12 @@ class FlatRows(NamedTuple):
         ids = np.fromiter(itertools.chain.from_iterable(rows), np.int32, int(lengths.sum()))
         return cls(ids=ids, lengths=lengths)
 
+    def between(self, start: int, end: int) -> "FlatRows":
+        """Return the sentences from number `start` to the one before `end`."""
+        first = self.lengths[:start].sum()
+        last = self.lengths[:end].sum()
+        return FlatRows(ids=self.ids[first:last], lengths=self.lengths[start:end])
+
 
 class BlockEncoder:
     """Encodes blocks of pairs, in a worker process."""

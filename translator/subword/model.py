@@ -193,7 +193,7 @@ class SubwordPair:
 
 
 def read_word_counts(path: Path) -> dict[str, int]:
-    """Return the counts in the file `path`; empty if the file is missing, as in runs of older versions.
+    """Return the counts in the file `path`; empty if it is missing, and then nothing is corrected.
 
     Raises SubwordError: the file is damaged.
     """

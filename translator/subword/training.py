@@ -8,7 +8,6 @@ Arabic yeh and kaf, and repeated ZWNJ.
 import io
 import itertools
 import re
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -58,21 +57,11 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, f
     """
     # 1. Read the text. `split_digits` covers only ASCII digits; a boundary also separates Persian ones.
     by_character = config.model_type == "char"
-    text: deque[str] = deque()
+    text: list[str] = []
     required_characters: set[str] = set()
     for sentence in sentences:
         required_characters |= _KEPT_IF_SEEN.intersection(sentence)
         text.append(sentence if by_character else _BETWEEN_DIGITS.sub(_BOUNDARY, sentence))
-    failures: list[BaseException] = []
-
-    def released_sentences() -> Iterator[str]:
-        """Yield each sentence and release it, since the trainer copies it."""
-        try:
-            while text:
-                yield text.popleft()
-        except BaseException as error:
-            failures.append(error)
-            raise
 
     # 2. Train on it.
     content = io.BytesIO()
@@ -81,7 +70,7 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, f
         options["pretokenization_delimiter"] = _BOUNDARY
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=released_sentences(),
+            sentence_iterator=iter(text),
             model_writer=content,
             model_type=config.model_type,
             vocab_size=config.vocabulary_size,
@@ -100,8 +89,6 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, f
             **options,
         )
     except RuntimeError as error:
-        if failures:  # an interruption, which SentencePiece converts to a RuntimeError
-            raise failures[0] from None
         mistake = _explain(str(error), config, name)
         if mistake is None:
             raise

@@ -76,8 +76,8 @@ class TrainingState:
             self._folder, settings.keep_checkpoints, settings.keep_best, lower_is_better=self._lower_is_better
         )
 
-    def restore(self) -> bool:
-        """Load the newest intact checkpoint into this state; return whether there is one.
+    def restore(self) -> None:
+        """Load the newest intact checkpoint into this state, if there is one.
 
         A damaged checkpoint is skipped with a warning and renamed. If the batches have changed, the epoch restarts.
 
@@ -90,7 +90,7 @@ class TrainingState:
                 restore_folders(self._folder)  # after a kill during a replacement
         checkpoint = newest_whole(self._folder)
         if checkpoint is None:
-            return False
+            return
         state = checkpoint.state
         path = step_folder(self._folder, state.step)
 
@@ -120,7 +120,6 @@ class TrainingState:
             LOGGER.info("resuming from %s", path)
             if not same_batches:
                 LOGGER.info("the epoch restarts: its batches differ from those before that checkpoint")
-        return True
 
     def _batch_order(self) -> str:
         """Return the fingerprint of all that determines the batches of an epoch, for the same data."""
@@ -128,9 +127,7 @@ class TrainingState:
 
     def _check_text(self, state: CheckpointState, path: Path) -> None:
         """Raise RunError if corpus or subword models differ; sampled segmentation and augmentation may differ."""
-        same_data = state.data == self.data.fingerprint
-        same_text = same_data or self.data.token_fingerprint in (state.tokens, state.data)
-        if not same_text or state.subword != self.data.subword.sha256:
+        if state.tokens != self.data.token_fingerprint or state.subword != self.data.subword.sha256:
             raise RunError(
                 f"the corpus or its preparation has changed since {path} was written, so the run cannot resume from "
                 "it; restore the corpus files and the version of translator (see run.json), or train into another "

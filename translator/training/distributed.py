@@ -4,7 +4,6 @@
 """
 
 import contextlib
-import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -133,21 +132,21 @@ class Distributed:
         return Tick(seconds=seconds, waiting=waiting, stop=stops > 0)
 
     @lost_process_errors()
-    def gather_text(self, text: str) -> list[str]:
-        """Return the text of each rank, in rank order."""
-        texts = [text] * self.world_size
+    def gather(self, value: Any) -> list[Any]:
+        """Return the value of each rank, in rank order."""
+        values = [value] * self.world_size
         if self.world_size > 1:
-            dist.all_gather_object(texts, text)
-        return texts
+            dist.all_gather_object(values, value)
+        return values
 
     def of_main(self, value: Any) -> Any:
-        """Return the JSON value of rank 0, for which the others wait up to 24 hours."""
+        """Return the value of rank 0, for which the others wait up to 24 hours."""
         self.barrier()
-        return json.loads(self.gather_text(json.dumps(value))[0])
+        return self.gather(value)[0]
 
     def check_equal(self, values: Mapping[str, Any]) -> None:
-        """Raise ConfigError, the same on every rank, with each key whose JSON value is not the same on all ranks."""
-        first, *later_ranks = [json.loads(text) for text in self.gather_text(json.dumps(dict(values)))]
+        """Raise ConfigError, the same on every rank, with each key whose value is not the same on all ranks."""
+        first, *later_ranks = self.gather(dict(values))
         for rank, values_of_rank in enumerate(later_ranks, start=1):
             if values_of_rank == first:
                 continue

@@ -63,7 +63,7 @@ def _initialize_weights(config: Config, data: DataHandler, model: Transformer) -
     """Overwrite the random weights as `training.initialization` and `training.initialize_from` say."""
     if config.training.initialization == "counts":
         LOGGER.info("counting words and their translations in the training text, for the initial weights")
-        initialize_from_counts(model, data.training_ids(MOST_PAIRS))
+        initialize_from_counts(model, *data.training_ids(MOST_PAIRS))
     if config.training.initialize_from is not None:
         for line in initialize(model, data.subword, config):
             LOGGER.info(line)

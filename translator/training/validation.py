@@ -31,7 +31,7 @@ class Validation:
     """The result of one validation."""
 
     scores: dict[str, float]
-    """`loss` and `perplexity`, if a pair fits into a row; `bleu` and `chrf`, if pairs were translated."""
+    """`bleu` and `chrf`; `loss` and `perplexity`, if a pair fits into a row."""
     watched: list[TranslatedPair]  # a few, always the same
     loss_by_source: dict[str, float]  # of the sources with a pair that fits; empty for a single source
 
@@ -73,9 +73,9 @@ class Validator:
         return bool(self._sample)
 
     @property
-    def drawn_source(self) -> str | None:
-        """The translated sentence with a length nearest to eight words, for the attention map; None without any."""
-        return self._sample[self._watched[0]][0] if self._watched else None
+    def drawn_source(self) -> str:
+        """The translated sentence with a length nearest to eight words, for the attention map."""
+        return self._sample[self._watched[0]][0]
 
     def watch(self) -> list[TranslatedPair]:
         """Return the translations of a few sentences, always the same."""
@@ -83,10 +83,19 @@ class Validator:
 
     def validate(self, check_stop: Callable[[], None] = lambda: None) -> Validation:
         """Return loss, scores and a few translations; `check_stop` is called between batches, and may raise."""
+        # 1. The losses. That of a diverged model is NaN.
         means = self._losses(check_stop)
+        scores: dict[str, float] = {}
+        if means.by_source:
+            scores = {"loss": means.loss, "perplexity": math.exp(min(means.loss, 700.0))}
+
+        # 2. The scores of the translations.
         pairs = self._translated(range(len(self._sample)), check_stop)
+        references = [(pair.reference,) for pair in pairs]
+        for score in compute_scores([pair.hypothesis for pair in pairs], references, metrics=("bleu", "chrf")):
+            scores[score.metric] = score.score
         return Validation(
-            scores=_losses_of(means) | _scores(pairs),
+            scores=scores,
             watched=[pairs[number] for number in self._watched],
             loss_by_source=means.by_source if len(self._data.corpus.names("validation")) > 1 else {},
         )
@@ -118,20 +127,3 @@ class Validator:
             )
             texts |= zip(numbers, [translations[0].text for translations in ranked], strict=True)
         return [TranslatedPair(*self._sample[number], texts[number]) for number in chosen]
-
-
-def _losses_of(means: Means) -> dict[str, float]:
-    """Return `loss` and `perplexity`; empty if no pair fits into a row. A diverged model has a loss of NaN."""
-    if not means.by_source:
-        return {}
-    return {"loss": means.loss, "perplexity": math.exp(min(means.loss, 700.0))}
-
-
-def _scores(pairs: Sequence[TranslatedPair]) -> dict[str, float]:
-    """Return `bleu` and `chrf` of the hypotheses; empty if there are no pairs."""
-    if not pairs:
-        return {}
-    hypotheses = [pair.hypothesis for pair in pairs]
-    references = [(pair.reference,) for pair in pairs]
-    scores = compute_scores(hypotheses, references, metrics=("bleu", "chrf"))
-    return {score.metric: score.score for score in scores}

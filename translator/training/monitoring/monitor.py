@@ -45,7 +45,6 @@ class Monitor:
         self._progress = state.progress
         self._by_source = LossesBySource(state.data.corpus, "train")
         self._results: list[StepResult] = []  # since the last report
-        self._epoch = 0
         self._waited = 0.0  # seconds since the last report, by rank
         self._began = time.perf_counter()
         self._bar: tqdm[object]
@@ -78,7 +77,6 @@ class Monitor:
     def add(self, result: StepResult, tick: Tick) -> None:
         """Add the latest update, without synchronization; report where it is due."""
         self._results.append(result)
-        self._epoch = result.step_batches.next_position.epoch
         self._waited += tick.waiting
         self._bar.update()
         if self._progress.step % self._settings.log_every == 0:
@@ -108,38 +106,34 @@ class Monitor:
         if self._distributed.main:
             finite_norms = [norm for norm, is_finite in zip(norms, finite, strict=True) if is_finite]
             target_tokens = sum(result.step_batches.target_tokens for result in results)
-            train = {
-                "perplexity": math.exp(min(means.loss, 700.0)),
-                "gradient_norm": float(np.mean(finite_norms)) if finite_norms else math.nan,
-                "learning_rate": results[-1].learning_rate,
-                "skipped_updates": float(self._progress.skipped),
-                "epoch": float(self._epoch),
-                "tokens_seen": float(self._progress.target_tokens),
-                "minutes": self._progress.seconds / 60,
-            }
-            speed = {
-                "tokens_per_second": target_tokens / seconds,
-                "data_wait": self._waited / self._distributed.world_size / seconds,
-                "padding": _padding(results),
+            points: dict[str, float] = {
+                "train/perplexity": math.exp(min(means.loss, 700.0)),
+                "train/gradient_norm": float(np.mean(finite_norms)) if finite_norms else math.nan,
+                "train/learning_rate": results[-1].learning_rate,
+                "train/skipped_updates": self._progress.skipped,
+                "train/epoch": results[-1].step_batches.next_position.epoch,
+                "train/tokens_seen": self._progress.target_tokens,
+                "train/minutes": self._progress.seconds / 60,
+                "speed/tokens_per_second": target_tokens / seconds,
+                "speed/data_wait": self._waited / self._distributed.world_size / seconds,
+                "speed/padding": _padding(results),
                 **_memory_in_use(results[-1].gradient_norm.device),
             }
-            losses = {"train": means.loss}
-            self._write({"loss": losses, "train": train, "speed": speed, "train_by_source": means.by_source})
+            for name, loss in means.by_source.items():
+                points[f"train_by_source/{name}"] = loss
+            self._write(means.loss, points)
         self._waited = 0.0
         self.restart_clock()
 
-    def _write(self, curves: Mapping[str, Mapping[str, float]]) -> None:
-        """Write the points of `curves`, by group and name, at the current step."""
+    def _write(self, loss: float, points: Mapping[str, float]) -> None:
+        """Write the loss and the points of other curves, by tag, at the current step."""
         step = self._progress.step
-        loss = curves["loss"]["train"]
-        values = [f"loss {loss:.6g}"]
-        for group in ("train", "speed", "train_by_source"):
-            values += [f"{name} {value:.6g}" for name, value in curves[group].items()]
-        RECORD.info(f"step {step:,}: {'  '.join(values)}")
+        values = [f"{tag.partition('/')[2]} {value:.6g}" for tag, value in points.items()]
+        RECORD.info(f"step {step:,}: loss {loss:.6g}  {'  '.join(values)}")
         with storage_errors(self._folder):
-            for group, points in curves.items():
-                for name, value in points.items():
-                    self._events.add_scalar(f"{group}/{name}", value, step)
+            self._events.add_scalar("loss/train", loss, step)
+            for tag, value in points.items():
+                self._events.add_scalar(tag, value, step)
         self._bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
 
     def _count_skipped(self, finite: Sequence[bool]) -> None:
@@ -176,14 +170,12 @@ class Monitor:
                 self._events.add_scalar(VALIDATION_TAGS[name], score, step)
             for source, loss in validation.loss_by_source.items():
                 self._events.add_scalar(f"validation_by_source/{source}", loss, step)
-            if validation.watched:
-                self._events.add_text("validation/translations", translations_table(validation.watched), step)
-            if validator.drawn_source is not None:
-                source_pieces, target_pieces, weights = validator.translator.attention(validator.drawn_source)
-                figure = attention_figure(
-                    target_pieces, source_pieces, [[("last layer, mean of its heads", weights)]], "cross"
-                )
-                self._events.add_figure("validation/attention", figure, step)
+            self._events.add_text("validation/translations", translations_table(validation.watched), step)
+            source_pieces, target_pieces, weights = validator.translator.attention(validator.drawn_source)
+            figure = attention_figure(
+                target_pieces, source_pieces, [[("last layer, mean of its heads", weights)]], "cross"
+            )
+            self._events.add_figure("validation/attention", figure, step)
         # 2. The log.
         scores = "  ".join(f"{name} {score:.4g}" for name, score in validation.scores.items())
         LOGGER.info("step %d: validation %s%s", step, scores, "  (best)" if is_best else "")
@@ -210,12 +202,12 @@ def _padding(results: Sequence[StepResult]) -> float:
 
 
 def _memory_in_use(device: torch.device) -> dict[str, float]:
-    """Return the largest memory of the process and of its GPU so far, in MiB."""
+    """Return the points of the largest memory of the process and of its GPU so far, in MiB."""
     largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     unit = _MIB if sys.platform == "darwin" else 1024  # bytes on macOS, KiB on Linux
-    memory = {"memory_mib": largest / unit}
+    memory = {"speed/memory_mib": largest / unit}
     if device.type == "cuda":
-        memory["gpu_memory_mib"] = torch.cuda.max_memory_allocated(device) / _MIB
+        memory["speed/gpu_memory_mib"] = torch.cuda.max_memory_allocated(device) / _MIB
     if device.type == "mps":
-        memory["gpu_memory_mib"] = torch.mps.driver_allocated_memory() / _MIB
+        memory["speed/gpu_memory_mib"] = torch.mps.driver_allocated_memory() / _MIB
     return memory
