@@ -35,7 +35,6 @@ def test_a_folder_that_another_process_fills_is_refused(
 @pytest.mark.parametrize(
     ("output", "message"),
     [
-        (".", "has no name of its own"),
         ("runs/..", "has no name of its own"),
         ("file/run", "cannot use file: a file of this name exists"),
     ],

@@ -41,13 +41,9 @@ def test_any_text_is_compared_in_both_directions(rows: list[tuple[str, str, str,
     [
         (SOURCES[:3], REFERENCES[:3], "they have 4 and 3 sentences"),
         ([*SOURCES[:2], "He left.", "It was cold."], REFERENCES, "sentence 3 has different sources"),
-        (SOURCES, [*REFERENCES[:3], "هوا سرد بود."], "sentence 4 has different references"),
-        (SOURCES, [(text, text) for text in REFERENCES], "sentence 1 has different references"),
     ],
 )
-def test_comparison_on_different_sentences_is_refused(
-    sources: list[str], references: list[str | tuple[str, ...]], message: str
-) -> None:
+def test_comparison_on_different_sentences_is_refused(sources: list[str], references: list[str], message: str) -> None:
     baseline = translated(SOURCES, REFERENCES, SOURCES, system="a")
     system = translated(SOURCES[: len(sources)], references, sources, system="b")
     with pytest.raises(InputError, match=f"^`a` and `b` cannot be compared on `held`: {message}.*on the same test set"):

@@ -95,12 +95,3 @@ _RARE_CHARACTERS = ["\u0640", "\ufffd", "😀", "👩‍👩‍👧", "１２", 
 _LOOKED_AT = st.sampled_from([*_WORDS, *_MARKS, *_INVISIBLE, *_RARE_CHARACTERS])
 HOSTILE = st.lists(_LOOKED_AT | st.text(max_size=8), max_size=12).map(" ".join)
 """Any text, and often text that a diagnosis looks at."""
-
-
-@st.composite
-def hostile_sets(draw: st.DrawFn, max_sentences: int = 6) -> ScoredSet:
-    """Draw a test set of hostile text, with one to three references for each sentence, some of them cut off."""
-    references = st.tuples(*[HOSTILE] * draw(st.integers(1, 3)))
-    rows = draw(st.lists(st.tuples(HOSTILE, HOSTILE, references), min_size=1, max_size=max_sentences))
-    sources, hypotheses, references_of_rows = zip(*rows, strict=True)
-    return translated(hypotheses, references_of_rows, sources, cut_off=draw(st.sampled_from([None, (), (1,)])))
