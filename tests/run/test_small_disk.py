@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from translator.checkpoint.files import load_checkpoint
-from translator.checkpoint.state import find_checkpoint
 from translator.cli import main
 
 Mount = Callable[[str], Path]
@@ -51,23 +49,6 @@ def test_full_disk_in_prepare_is_reported_and_a_retry_works(small_disk: Mount, t
     assert "the disk is full; free some space" in message
     subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
     assert train(tiny_recipe, capsys, f"corpus.prepared_directory={disk}/prepared")[0] == 0
-
-
-def test_disk_full_in_training_keeps_the_run_resumable(small_disk: Mount, tiny_recipe: Path, capsys: Any) -> None:
-    disk = small_disk("size=1200k")
-    steps_until_full = ("training.max_steps=400", "training.keep_checkpoints=20")
-    code, message = train(tiny_recipe, capsys, f"run.directory={disk}/run", *steps_until_full)
-
-    # The last checkpoint is whole.
-    assert code == 2
-    assert "the disk is full; free some space there" in message
-    load_checkpoint(find_checkpoint(disk / "run" / "checkpoints", "last"))
-    assert not list((disk / "run" / "checkpoints").glob(".*")), "nothing half-written"
-
-    # With more room, the run goes on.
-    subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
-    code, _ = train(tiny_recipe, capsys, f"run.directory={disk}/run", "training.max_steps=20")
-    assert code == 0
 
 
 @pytest.mark.parametrize("key", ["run.directory", "corpus.prepared_directory"])
