@@ -20,14 +20,11 @@ def test_site_has_every_page(site: Path) -> None:
     assert {page.stem for page in site.glob("*.html")} == written_pages | generated_pages
 
 
-def test_pages_load_no_external_resource(site: Path) -> None:
+def test_pages_and_style_sheets_load_no_external_resource(site: Path) -> None:
     for page in site.glob("*.html"):
         text = page.read_text(encoding="utf-8")
         assert not re.findall(r"<(?:script|img|iframe|source)\b[^>]*\bsrc=\"?(?:https?:)?//[^>]*>", text), page.name
         assert not re.findall(r"<link\b[^>]*\bhref=\"?(?:https?:)?//[^>]*>", text), page.name
-
-
-def test_style_sheets_load_no_external_resource(site: Path) -> None:
     styles = list(site.rglob("*.css"))
     assert styles
     for style in styles:

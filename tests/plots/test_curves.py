@@ -5,14 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from torch.utils.tensorboard import SummaryWriter
 
 from translator.errors import InputError, RunError
 from translator.plots.curves import (
     Curves,
     Numbers,
-    Over,
     chosen_tags,
     curves_figure,
     horizontal_positions,
@@ -56,41 +54,20 @@ def restarted_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Curves:
     write_events(tmp_path, 1_700_000_000, before_the_kill, monkeypatch)
     write_events(tmp_path, 1_700_050_000, after_the_restart, monkeypatch, purge=21)
     for began, score in ((1_700_060_000, 24.0), (1_700_070_000, 25.0)):
-        evaluation = {"quality/test_chrf": [(20, score)]}
-        write_events(tmp_path, began, evaluation, monkeypatch, TEST_SUFFIX)
+        write_events(tmp_path, began, {"quality/test_chrf": [(20, score)]}, monkeypatch, TEST_SUFFIX)
     return read_curves(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("tag", "points"),
-    [("loss/train", [(10, 5), (20, 4), (30, 3), (40, 2)]), ("quality/test_chrf", [(20, 25)])],
-    ids=["lost steps are left out", "the last of two scores counts"],
-)
-def test_the_files_of_a_run_are_joined(tag: str, points: list[tuple[int, float]], restarted_run: Curves) -> None:
-    assert list(zip(*(numbers.tolist() for numbers in restarted_run[tag]), strict=True)) == points
+def test_the_files_of_a_run_are_joined_and_their_points_placed(restarted_run: Curves) -> None:
+    steps, values = restarted_run["loss/train"]
+    assert list(zip(steps, values, strict=True)) == [(10, 5), (20, 4), (30, 3), (40, 2)], "lost steps are left out"
+    assert restarted_run["quality/test_chrf"][1] == [25], "the last of two scores counts"
+    assert horizontal_positions(restarted_run, "loss/train", "tokens").tolist() == [1, 3, 4, 5]
+    assert horizontal_positions(restarted_run, "quality/chrf", "minutes").tolist() == [3], "between two points"
 
 
-@pytest.mark.parametrize(
-    ("tag", "over", "positions"),
-    [
-        ("loss/train", "minutes", [1, 2, 2.5, 3.5]),
-        ("loss/train", "tokens", [1, 3, 4, 5]),
-        ("quality/chrf", "minutes", [3]),
-        ("quality/test_chrf", "minutes", [2]),
-    ],
-)
-def test_points_are_placed_by_the_curve_of_the_horizontal_axis(
-    restarted_run: Curves, tag: str, over: Over, positions: list[float]
-) -> None:
-    assert horizontal_positions(restarted_run, tag, over).tolist() == positions
-
-
-@pytest.mark.parametrize("content", [None, b"this is no event file, whatever its name says"])
-def test_a_run_without_events_is_refused(tmp_path: Path, content: bytes | None) -> None:
+def test_a_run_without_events_is_refused(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").touch()
-    if content is not None:
-        (tmp_path / "tensorboard").mkdir()
-        (tmp_path / "tensorboard" / "events.out.tfevents.1.x").write_bytes(content)
     with pytest.raises(RunError, match=r"no events in .*tensorboard.*log_every"):
         read_curves(tmp_path)
 
@@ -104,42 +81,22 @@ A = {"loss/train": curve((10, 5), (20, 4)), "loss/validation": curve((20, 4.5)),
 B = {"loss/train": curve((10, 6), (20, 5.5)), "speed/padding": curve((10, 0.1))}
 
 
-@pytest.mark.parametrize(
-    ("metric", "tags"),
-    [
-        ("loss", ["loss/train", "loss/validation"]),
-        ("chrf", ["quality/chrf"]),
-        ("speed/padding", ["speed/padding"]),
-    ],
-)
-def test_a_metric_selects_its_tags(metric: str, tags: list[str]) -> None:
-    assert chosen_tags([A, B], metric) == tags
-
-
-def test_an_unrecorded_metric_is_refused_with_the_recorded_ones() -> None:
+def test_a_metric_selects_its_tags() -> None:
+    assert chosen_tags([A, B], "loss") == ["loss/train", "loss/validation"]
+    assert chosen_tags([A, B], "speed/padding") == ["speed/padding"]
     with pytest.raises(InputError, match="`bleu`; there are: loss/train, loss/validation, quality/chrf, speed/padding"):
         chosen_tags([A, B], "bleu")
-
-
-def test_an_unrecorded_horizontal_axis_is_refused() -> None:
     with pytest.raises(RunError, match=r"a did not record train/tokens_seen; leave out --over"):
         curves_figure({"a": A}, ["loss"], "tokens")
 
 
-@pytest.fixture(scope="module")
-def figure() -> Figure:
-    return curves_figure({"a": A, "b": B}, ["loss", "chrf"], smooth=2)
-
-
-def test_a_panel_has_training_points_their_means_and_unsmoothed_validation(figure: Figure) -> None:
+def test_panels_have_a_colour_for_each_run_training_points_their_means_and_validation() -> None:
+    figure = curves_figure({"a": A, "b": B}, ["loss", "chrf"], smooth=2)
     loss, chrf = figure.axes
     lines = [np.asarray(line.get_ydata()).tolist() for line in loss.lines]
     assert lines == [[5, 4], [5, 4.5], [4.5], [6, 5.5], [6, 5.75]]
     assert np.asarray(chrf.lines[0].get_xydata()).tolist() == [[20, 30]]
-
-
-def test_each_run_has_a_colour_and_the_legend_names_it(figure: Figure) -> None:
-    first, *_, last = [line.get_color() for line in figure.axes[0].lines]
+    first, *_, last = [line.get_color() for line in loss.lines]
     assert first != last
     labels = [text.get_text().strip("\u202d\u202c") for text in figure.legends[0].get_texts()]
     assert labels == ["a", "b", "training"]
