@@ -51,16 +51,3 @@ def test_synthetic_pairs_are_filtered_and_their_english_is_tagged(folder: Path) 
     pairs, counts = synthetic_pairs(english, persian, config_of(folder, "fa-en").corpus.filters, scores, 20)
     assert counts == {"kept": 36, "empty": 1, "length_ratio": 2, "round_trip": 1}
     assert list(pairs) == expected
-
-
-def test_back_translation_replaces_no_file_of_the_user(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("monolingual.fa", "synthetic.fa"):
-        (tmp_path / name).write_text("ابپ تجچ\n", encoding="utf-8")
-    assert back_translate(folder, tmp_path, "--monolingual", str(tmp_path / "monolingual.fa")) == 2
-    assert "monolingual.fa was not made by this command" in capsys.readouterr().err
-    assert {file.name: file.read_text(encoding="utf-8") for file in tmp_path.iterdir()} == {
-        "monolingual.fa": "ابپ تجچ\n",
-        "synthetic.fa": "ابپ تجچ\n",
-    }

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.complaints import complaint
 from translator.cli import main, parser
 from translator.cli.arguments import Verb, repeat_set
 from translator.cli.verbs import VERBS
@@ -165,22 +166,28 @@ def test_the_newest_finished_run_is_used_where_none_is_named(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    finished = trained_folder / "run"
-    for name, run, age in (
-        ("older", finished, 100),
-        ("newer", finished, 50),
-        ("unfinished", random_run, 10),
-        ("damaged", finished, 0),
-    ):
-        shutil.copytree(run, tmp_path / "runs" / name, symlinks=True)
-        for file in (tmp_path / "runs" / name).glob("checkpoints/step-*/state.json"):
-            os.utime(file, (time.time() - age, time.time() - age))
-    (tmp_path / "runs" / "damaged" / "config.yaml").write_text("[", encoding="utf-8")
-    # A run on another disk, of which the folder has a link.
-    (tmp_path / "runs" / "newer").rename(tmp_path / "newer")
-    (tmp_path / "runs" / "newer").symlink_to(tmp_path / "newer")
     monkeypatch.chdir(tmp_path)
+    finished = trained_folder / "run"
+    for age, (name, run) in enumerate(
+        {"damaged": finished, "unfinished": random_run, "newer": finished, "older": finished}.items()
+    ):
+        shutil.copytree(run, Path("runs", name), symlinks=True)
+        for file in Path("runs", name).glob("checkpoints/step-*/state.json"):
+            os.utime(file, (time.time() - age, time.time() - age))
+    Path("runs/damaged/config.yaml").write_text("[", encoding="utf-8")
+    # A run on another disk, of which the folder has a link.
+    Path("runs/newer").rename("newer").resolve()
+    Path("runs/newer").symlink_to(tmp_path / "newer")
     assert main(["translate", "abc"]) == 0
-    captured = capsys.readouterr()
-    assert captured.err.splitlines()[0] == "the newest finished run is used: runs/newer (--run names another)"
-    assert len(captured.out.splitlines()) == 1
+    told = capsys.readouterr().err.splitlines()[0]
+    assert told == "the newest finished run is used: runs/newer (--run names another)"
+
+
+def test_tensorboard_takes_the_place_of_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    started: list[str] = []
+    monkeypatch.setattr(os, "execv", lambda program, arguments: started.extend(arguments))
+    assert main(["tensorboard", str(tmp_path), "--port", "6007"]) == 0
+    assert started[1:] == ["-m", "tensorboard.main", "--logdir", str(tmp_path), "--port", "6007"]
+    assert "name the folder that holds the runs" in complaint(capsys, "tensorboard", "nowhere")

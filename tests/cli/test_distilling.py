@@ -52,6 +52,4 @@ def test_a_recipe_of_a_student_names_the_translations_and_no_typos_in_persian(fo
     toy, more = config.corpus.sources[:2]
     assert (toy.source_path, toy.use) == (str(text / "toy.en"), "train")
     assert (more.source_path, more.target_path) == (str(text / "more.en"), str(text / "more.fa"))
-    assert config.training.max_steps == 7
     assert config.training.augmentation.typos == 0, "it changes English input, and this student reads Persian"
-    assert Path(config.run.directory) == tmp_path / "small"

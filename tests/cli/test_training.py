@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.complaints import complaint
+from tests.support.faults import Faults
 from tests.support.tiny_recipe import draw_nothing
 from tests.support.toy_corpora import letters
 from translator.cli import main
@@ -97,7 +98,6 @@ def test_training_shows_the_same_sentences_from_the_first_minute(
             sources[line.partition(":")[0]] = shown
     assert list(sources) == ["step 0", "step 4", "step 20", "step 40"]
     assert all(shown == sources["step 0"] for shown in sources.values())
-    assert all(text.startswith("  ") for text in sources["step 0"])
 
 
 def test_a_missing_corpus_says_how_to_get_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -120,3 +120,13 @@ def test_impossible_settings_are_refused_with_their_key(
     overrides: list[str], message: str, tiny_recipe: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert message in complaint(capsys, "train", "--config", str(tiny_recipe), "--set", *overrides)
+
+
+def test_a_full_disk_in_prepare_is_told_and_the_same_command_goes_on(
+    tiny_recipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["prepare", "--config", str(tiny_recipe)]
+    with Faults(tiny_recipe.parent / "prepared", at=20, kind="full") as disk:
+        assert "the disk is full; free some space" in complaint(capsys, *command)
+    assert disk.struck
+    assert main(command) == 0

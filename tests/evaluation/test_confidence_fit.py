@@ -39,8 +39,6 @@ def test_a_translation_has_the_probability_of_its_features() -> None:
     weights = (0.3, 2.0, -0.5, 0.1)
     (expected,) = predict(np.array(weights), np.array([features(translation)]))
     assert Confidence("best", weights, {}).probability(translation) == pytest.approx(expected)
-    copied = Translation("a", 0.0, 0.0, tokens=0, pieces=0, finished=True)
-    assert Confidence("best", weights, {}).probability(copied) is None
 
 
 def test_the_area_counts_pairs_in_the_right_order() -> None:

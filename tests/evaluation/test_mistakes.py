@@ -21,12 +21,9 @@ def test_each_check_notes_its_mistake_and_accepts_correct_text(name: str, exampl
     assert (notes.get(name) or None) == example.get("note")
 
 
-@pytest.mark.parametrize(("cut_off", "count", "possible"), [((2,), 1, 2), (None, 0, 0)])
-def test_a_translation_is_cut_off_where_the_search_says_so(
-    cut_off: tuple[int, ...] | None, count: int, possible: int
-) -> None:
-    counts = translated(["یک", "دو"], cut_off=cut_off).mistake_counts
-    assert counts["cut_off"] == {"count": count, "of": possible}
+def test_a_translation_is_cut_off_where_the_search_says_so() -> None:
+    assert translated(["یک", "دو"], cut_off=(2,)).mistake_counts["cut_off"] == {"count": 1, "of": 2}
+    assert translated(["یک", "دو"], cut_off=None).mistake_counts["cut_off"] == {"count": 0, "of": 0}
 
 
 @settings(deadline=None, max_examples=25)

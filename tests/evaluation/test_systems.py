@@ -6,23 +6,10 @@ import pytest
 
 from tests.support.translated_sets import evaluated_run, translated
 from translator.errors import InputError
-from translator.evaluation.results import ScoredSet
 from translator.evaluation.systems import read_systems
 
 REFERENCES = ["در باز است.", "او می‌خواند.", "هوا سرد است."]
 SOURCES = ["The door is open.", "He reads.", "It is cold."]
-
-
-def saved_set(
-    hypotheses: list[str],
-    test_set: str = "held",
-    system: str = "first",
-    checkpoint: str = "step-000009",
-    search: str = "beam-5",
-) -> ScoredSet:
-    return translated(
-        hypotheses, REFERENCES, SOURCES, test_set=test_set, system=system, checkpoint=checkpoint, search=search
-    )
 
 
 def write(path: Path, lines: list[str]) -> str:
@@ -33,13 +20,13 @@ def write(path: Path, lines: list[str]) -> str:
 @pytest.fixture
 def runs(tmp_path: Path) -> tuple[str, str]:
     """Two run folders: the first was evaluated on two test sets, and on one of them twice."""
-    first = evaluated_run(
-        tmp_path / "runs" / "first",
-        saved_set(["نو"] * 3, system="first", checkpoint="step-000009"),
-        saved_set(["دوم"] * 3, "other", system="first", checkpoint="step-000009"),
-        saved_set(["کهنه"] * 3, system="first", checkpoint="step-000005", search="greedy"),
-    )
-    second = evaluated_run(tmp_path / "runs" / "second", saved_set(REFERENCES, system="second"))
+    sets = [
+        translated(["نو"] * 3, REFERENCES, SOURCES),
+        translated(["دوم"] * 3, REFERENCES, SOURCES, test_set="other"),
+        translated(["کهنه"] * 3, REFERENCES, SOURCES, search="greedy"),
+    ]
+    first = evaluated_run(tmp_path / "runs" / "first", *sets)
+    second = evaluated_run(tmp_path / "runs" / "second", translated(REFERENCES, REFERENCES, SOURCES))
     return str(first), str(second)
 
 

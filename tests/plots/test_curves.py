@@ -1,6 +1,5 @@
 """Learning curves of several runs: read from event files, selected by metric, drawn."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,6 @@ from torch.utils.tensorboard import SummaryWriter
 
 from translator.errors import InputError, RunError
 from translator.plots.curves import (
-    Curves,
     Numbers,
     chosen_tags,
     curves_figure,
@@ -19,51 +17,24 @@ from translator.plots.curves import (
 from translator.training.monitoring.event_file import TEST_SUFFIX
 
 
-def write_events(
-    run: Path,
-    began: int,
-    events: Mapping[str, Sequence[tuple[int, float]]],
-    patch: pytest.MonkeyPatch,
-    suffix: str = "",
-    purge: int | None = None,
-) -> None:
-    """Write an event file as a process that began at `began` (in seconds) does; `purge` drops earlier points."""
-    with patch.context() as clock:
-        clock.setattr("time.time", lambda: began)
-        with SummaryWriter(str(run / "tensorboard"), filename_suffix=suffix, purge_step=purge) as writer:
-            for tag, points in events.items():
-                for step, value in points:
-                    writer.add_scalar(tag, value, step)
-
-
-@pytest.fixture
-def restarted_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Curves:
-    """The curves of a run that was killed after step 35, resumed from step 20, and evaluated twice."""
+def test_the_files_of_a_run_are_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process was killed after step 35, another one went on from step 20, and two evaluations followed."""
     (tmp_path / "config.yaml").touch()
-    before_the_kill = {
-        "loss/train": [(10, 5.0), (20, 4.0), (30, 9.0), (35, 9.0)],
-        "train/tokens_seen": [(10, 1e6), (20, 3e6), (30, 9e6)],
-        "train/minutes": [(10, 1.0), (20, 2.0), (30, 3.0)],
-    }
-    after_the_restart = {
-        "loss/train": [(30, 3.0), (40, 2.0)],
-        "train/tokens_seen": [(30, 4e6), (40, 5e6)],
-        "train/minutes": [(30, 2.5), (40, 3.5)],
-        "quality/chrf": [(35, 50.0)],
-    }
-    write_events(tmp_path, 1_700_000_000, before_the_kill, monkeypatch)
-    write_events(tmp_path, 1_700_050_000, after_the_restart, monkeypatch, purge=21)
-    for began, score in ((1_700_060_000, 24.0), (1_700_070_000, 25.0)):
-        write_events(tmp_path, began, {"quality/test_chrf": [(20, score)]}, monkeypatch, TEST_SUFFIX)
-    return read_curves(tmp_path)
-
-
-def test_the_files_of_a_run_are_joined_and_their_points_placed(restarted_run: Curves) -> None:
-    steps, values = restarted_run["loss/train"]
+    files = [
+        ("", None, "loss/train", [(10, 5.0), (20, 4.0), (30, 9.0), (35, 9.0)]),
+        ("", 21, "loss/train", [(30, 3.0), (40, 2.0)]),
+        (TEST_SUFFIX, None, "quality/test_chrf", [(20, 24.0)]),
+        (TEST_SUFFIX, None, "quality/test_chrf", [(20, 25.0)]),
+    ]
+    for began, (suffix, purge, tag, points) in enumerate(files, start=1_700_000_000):
+        monkeypatch.setattr("time.time", lambda began=began: began)
+        with SummaryWriter(str(tmp_path / "tensorboard"), filename_suffix=suffix, purge_step=purge) as writer:
+            for step, value in points:
+                writer.add_scalar(tag, value, step)
+    curves = read_curves(tmp_path)
+    steps, values = curves["loss/train"]
     assert list(zip(steps, values, strict=True)) == [(10, 5), (20, 4), (30, 3), (40, 2)], "lost steps are left out"
-    assert restarted_run["quality/test_chrf"][1] == [25], "the last of two scores counts"
-    assert horizontal_positions(restarted_run, "loss/train", "tokens").tolist() == [1, 3, 4, 5]
-    assert horizontal_positions(restarted_run, "quality/chrf", "minutes").tolist() == [3], "between two points"
+    assert curves["quality/test_chrf"][1] == [25], "the last of two scores counts"
 
 
 def test_a_run_without_events_is_refused(tmp_path: Path) -> None:
@@ -79,6 +50,12 @@ def curve(*points: tuple[float, float]) -> tuple[Numbers, Numbers]:
 
 A = {"loss/train": curve((10, 5), (20, 4)), "loss/validation": curve((20, 4.5)), "quality/chrf": curve((20, 30))}
 B = {"loss/train": curve((10, 6), (20, 5.5)), "speed/padding": curve((10, 0.1))}
+
+
+def test_points_are_placed_by_the_curve_of_the_horizontal_axis() -> None:
+    curves = {"train/tokens_seen": curve((10, 1e6), (20, 3e6)), "loss/train": curve((5, 1), (15, 1), (20, 1))}
+    assert horizontal_positions(curves, "loss/train", "tokens").tolist() == [0.5, 2, 3]
+    assert horizontal_positions(curves, "loss/train", "steps").tolist() == [5, 15, 20]
 
 
 def test_a_metric_selects_its_tags() -> None:
