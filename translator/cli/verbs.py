@@ -5,7 +5,7 @@ that takes time, and `translator --help` is quick.
 """
 
 import argparse
-from typing import Any, Final
+from typing import Final
 
 from translator import __version__
 from translator.cli.arguments import (
@@ -17,7 +17,6 @@ from translator.cli.arguments import (
     SEARCH,
     SET,
     TEXT_FORMS,
-    Option,
     Verb,
     VerbParser,
     option,
@@ -47,7 +46,15 @@ _RECIPE: Final = (
 _SPARE_HOST: Final = "host name that requests may use, in addition to localhost; repeat it for several"
 _PICTURE: Final = option("--output FILE", "picture file to write; ends in .png or .svg", required=True)
 
-_TRAINING: Final = (
+_TEST_SETS: Final = (
+    "test set that replaces the run's own: a zip, TSV, CSV, JSON Lines, Parquet or TMX, a folder of these, or "
+    "files as ENGLISH:PERSIAN[:PERSIAN...], each Persian file a reference; repeat it for several sets"
+)
+_METRICS: Final = ("bleu", "bleu_intl", "chrf", "chrf++", "ter")
+_VARIANTS: Final = "raw (default), normalized (by the rules for Persian), or folded (half-spaces also become spaces)"
+_LINES: Final = "one sentence per line, in UTF-8 or UTF-16, plain or compressed by gzip, xz or zstd"
+
+VERBS: Final = (
     Verb(
         "prepare",
         "clean and split a corpus, train its subword models, and store its tokens",
@@ -97,14 +104,6 @@ _TRAINING: Final = (
         examples=("translator tensorboard experiments --port 6007",),
         run="translator.cli.small_verbs:tensorboard",
     ),
-)
-_TEST_SETS: Final = (
-    "test set that replaces the run's own: a zip, TSV, CSV, JSON Lines, Parquet or TMX, a folder of these, or "
-    "files as ENGLISH:PERSIAN[:PERSIAN...], each Persian file a reference; repeat it for several sets"
-)
-_METRICS: Final = ("bleu", "bleu_intl", "chrf", "chrf++", "ter")
-_VARIANTS: Final = "raw (default), normalized (by the rules for Persian), or folded (half-spaces also become spaces)"
-_EVALUATION: Final = (
     Verb(
         "evaluate",
         "translate test sets with one or several runs, then score the translations and count mistakes",
@@ -171,16 +170,6 @@ _EVALUATION: Final = (
         examples=("translator compare runs/a runs/b",),
         run="translator.cli.evaluating:compare",
     ),
-)
-
-
-def _monolingual(what: str, **settings: Any) -> Option:
-    """Return the option that names files of text in one language."""
-    form = "one sentence per line, in UTF-8 or UTF-16, plain or compressed by gzip, xz or zstd"
-    return option("--monolingual FILE", f"{what}, {form}", nargs="+", action="extend", **settings)
-
-
-_DERIVING: Final = (
     Verb(
         "fine-tune",
         "continue training a run on your text mixed with its own, and compare both models on old and new test text",
@@ -211,7 +200,7 @@ _DERIVING: Final = (
         "make training pairs from monolingual Persian text, with a run that translates Persian into English",
         options=(
             PARENT_RUN,
-            _monolingual("Persian text", required=True),
+            option("--monolingual FILE", f"Persian text, {_LINES}", nargs="+", action="extend", required=True),
             option(
                 "--output FOLDER",
                 "folder of the pairs (default: data/back-translated)",
@@ -242,7 +231,13 @@ _DERIVING: Final = (
                 type=int,
                 default=5,
             ),
-            _monolingual("more text for the teacher to translate, in its source language", default=[]),
+            option(
+                "--monolingual FILE",
+                f"more text for the teacher to translate, in its source language, {_LINES}",
+                nargs="+",
+                action="extend",
+                default=[],
+            ),
             option(
                 "--translations FILE",
                 "translations by another system, as TSV or JSON Lines, instead of those by the run",
@@ -253,8 +248,6 @@ _DERIVING: Final = (
         examples=("translator distill --run runs/cpu-small",),
         run="translator.cli.deriving:distill",
     ),
-)
-_USING: Final = (
     Verb(
         "translate",
         "translate arguments, a file, standard input line by line, or text typed at a prompt",
@@ -339,8 +332,6 @@ _USING: Final = (
         examples=("translator serve --run runs/sample",),
         run="translator.cli.translating:serve",
     ),
-)
-_PLOTTING: Final = (
     Verb(
         "plot attention",
         "the attention weights of a model for one sentence",
@@ -375,8 +366,6 @@ _PLOTTING: Final = (
         examples=("translator plot curves runs/a runs/b --metric chrf --output curves.svg",),
         run="translator.cli.plotting:curves",
     ),
-)
-_OTHERS: Final = (
     Verb(
         "download",
         "download a public corpus; no other verb downloads anything",
@@ -404,14 +393,6 @@ _OTHERS: Final = (
         examples=("translator doctor --json > doctor.json",),
         run="translator.cli.small_verbs:doctor",
     ),
-)
-VERBS: Final = (
-    *_TRAINING,
-    *_EVALUATION,
-    *_DERIVING,
-    *_USING,
-    *_PLOTTING,
-    *_OTHERS,
 )
 """All verbs, in the order of the help."""
 _GROUPS: Final = {"plot": ("PICTURE", "draw a picture of a run: attention, curves")}
