@@ -64,7 +64,7 @@ class Verb:
 def option(name: str, help_text: str, **settings: Any) -> Option:
     """Return an argument of a verb: `name` is the flag, a space and the metavar; `settings` go to `add_argument`.
 
-    Where the metavar ends in FILE, FOLDER or PATH, the value is a place.
+    Where the metavar ends in FILE, FOLDER or PATH, it is a place, and N or K is a whole number.
     """
     flag, _, metavar = name.partition(" ")
     settings["help"] = help_text
@@ -72,6 +72,8 @@ def option(name: str, help_text: str, **settings: Any) -> Option:
         settings["metavar"] = metavar
     if metavar.endswith(("FILE", "FOLDER", "PATH")):
         settings["type"] = place
+    elif metavar in ("N", "K"):
+        settings["type"] = int
     return flag, settings
 
 
@@ -153,7 +155,7 @@ SEARCH: Final = (
         choices=("greedy", "beam", "sampling"),
         dest="method",
     ),
-    option("--beam N", "beam width; implies --search beam (default: search.beam_size)", type=int, dest="beam_size"),
+    option("--beam N", "beam width; implies --search beam (default: search.beam_size)", dest="beam_size"),
     SET,
     option(
         "--engine",

@@ -83,7 +83,7 @@ VERBS: Final = (
         "average the weights of several checkpoints of a run into a new checkpoint `averaged`",
         options=(
             RUN,
-            option("--count K", "number of checkpoints (default: 5)", type=int, default=5),
+            option("--count K", "number of checkpoints (default: 5)", default=5),
             option(
                 "--of",
                 "which checkpoints: the newest (last, default) or the best",
@@ -99,7 +99,7 @@ VERBS: Final = (
         "start TensorBoard for all runs in a folder",
         options=(
             option("folder FOLDER", "folder of the runs (default: runs)", nargs="?", default="runs"),
-            option("--port N", "port on this machine (default: 6006)", type=int, default=6006),
+            option("--port N", "port on this machine (default: 6006)", default=6006),
         ),
         examples=("translator tensorboard experiments --port 6007",),
         run="translator.cli.small_verbs:tensorboard",
@@ -228,7 +228,6 @@ VERBS: Final = (
             option(
                 "--beam N",
                 "beam width; the hypothesis nearest to a reference is used (default: 5)",
-                type=int,
                 default=5,
             ),
             option(
@@ -271,7 +270,7 @@ VERBS: Final = (
                 "with --input: file for the translations, replaced atomically; resumes after a stop",
             ),
             option("--format", "output format (default: text)", choices=("text", "tsv", "jsonl"), default="text"),
-            option("--n-best K", "number of translations of each text, best first (default: 1)", type=int, default=1),
+            option("--n-best K", "number of translations of each text, best first (default: 1)", default=1),
             option("--scores", "add log-probabilities (tsv, jsonl)", action="store_true"),
             option("--alignment", "add the word alignment (tsv, jsonl)", action="store_true"),
             option("--attention", "add the attention weights (jsonl)", action="store_true"),
@@ -315,19 +314,17 @@ VERBS: Final = (
         options=(
             *(RUNS, CHECKPOINT, *SEARCH),
             option("--host NAME", "address to listen on (default: 127.0.0.1)", default="127.0.0.1"),
-            option("--port N", "port to listen on; 0 chooses a free one (default: 8000)", type=int, default=8000),
+            option("--port N", "port to listen on; 0 chooses a free one (default: 8000)", default=8000),
             option("--allow-host NAME", _SPARE_HOST, dest="names", action="append", default=[]),
+            option("--characters N", "largest number of characters in a request (default: 5000)", default=5000),
+            option("--lines N", "largest number of lines in a request (default: 100)", default=100),
             option(
-                "--characters N", "largest number of characters in a request (default: 5000)", type=int, default=5000
-            ),
-            option("--lines N", "largest number of lines in a request (default: 100)", type=int, default=100),
-            option(
-                "--seconds N",
+                "--seconds SECONDS",
                 "time limit for the answer to a request, in seconds (default: 30)",
                 type=float,
                 default=30.0,
             ),
-            option("--connections N", "largest number of connections at a time (default: 500)", type=int, default=500),
+            option("--connections N", "largest number of connections at a time (default: 500)", default=500),
         ),
         examples=("translator serve --run runs/sample",),
         run="translator.cli.translating:serve",
@@ -339,8 +336,8 @@ VERBS: Final = (
             *(RUN, CHECKPOINT, SET),
             option("text TEXT", "sentence to translate (default: a short example)", nargs="?"),
             option("--kind", "attention (default: cross)", choices=("cross", "encoder", "decoder"), default="cross"),
-            option("--layer N", "layer: last (default), all, or a number from 1", default="last"),
-            option("--head N", "head: mean (default), all, or a number from 1", default="mean"),
+            option("--layer LAYER", "layer: last (default), all, or a number from 1", default="last"),
+            option("--head HEAD", "head: mean (default), all, or a number from 1", default="mean"),
             _PICTURE,
         ),
         examples=('translator plot attention --run runs/sample "The children are at school." --output attention.png',),
@@ -360,7 +357,7 @@ VERBS: Final = (
             option(
                 "--over", "horizontal axis (default: steps)", choices=("steps", "tokens", "minutes"), default="steps"
             ),
-            option("--smooth N", "smooth training curves by averaging N points (default: 1)", type=int, default=1),
+            option("--smooth N", "smooth training curves by averaging N points (default: 1)", default=1),
             _PICTURE,
         ),
         examples=("translator plot curves runs/a runs/b --metric chrf --output curves.svg",),
