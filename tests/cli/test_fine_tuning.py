@@ -17,6 +17,7 @@ from translator.recipes.fine_tuning import fine_tuning_changes
 from translator.run.folder import RunFolder
 from translator.run.signals import StopRequest
 from translator.subword import SubwordPair
+from translator.subword.model import read_word_counts
 
 pytestmark = pytest.mark.usefixtures("little_effort")
 DROPOUTS = ("dropout", "attention_dropout", "feed_forward_dropout")
@@ -113,11 +114,6 @@ def test_a_fine_tuning_follows_the_size_of_the_new_text(words: int, updates: int
     assert values["corpus.split.test"] == min(500, size.pairs // 10)
 
 
-def word_counts(file: Path) -> dict[str, int]:
-    rows = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()]
-    return {word: int(count) for word, count in rows}
-
-
 def test_word_counts_of_the_parent_run_and_the_new_text_are_added(folder: Path, tmp_path: Path) -> None:
     parent = RunFolder(folder / "en-fa")
     write_pairs(tmp_path / "more.tsv", with_translations(["zzyx ab", "zzyx cd"]))
@@ -129,10 +125,10 @@ def test_word_counts_of_the_parent_run_and_the_new_text_are_added(folder: Path, 
         f"subword.models_from={parent.path}",
         f"run.directory={tmp_path}/run",
     )
-    expected = word_counts(parent.subword_folder / "words.tsv")
+    expected = read_word_counts(parent.subword_folder / "words.tsv")
     for word, count in (("zzyx", 2), ("ab", 1), ("cd", 1)):
         expected[word] = expected.get(word, 0) + count
-    assert word_counts(DataHandler(config).subword_folder / "words.tsv") == expected
+    assert read_word_counts(DataHandler(config).subword_folder / "words.tsv") == expected
 
 
 def test_a_recipe_of_the_user_beside_the_new_run_is_not_replaced(

@@ -108,20 +108,6 @@ def test_a_missing_corpus_says_how_to_get_it(capsys: pytest.CaptureFixture[str],
     assert not (tmp_path / "run").exists(), "no trace of a run that never began"
 
 
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["subword.model_type=unigram", "subword.vocabulary_size=10"], "subword.vocabulary_size: 10 is too small"),
-        (["corpus.filters.min_target_script=1.0"], "target_script"),
-        (["corpus.split.test=500"], "corpus.split"),
-    ],
-)
-def test_impossible_settings_are_refused_with_their_key(
-    overrides: list[str], message: str, tiny_recipe: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert message in complaint(capsys, "train", "--config", str(tiny_recipe), "--set", *overrides)
-
-
 def test_a_full_disk_in_prepare_is_told_and_the_same_command_goes_on(
     tiny_recipe: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -83,7 +83,7 @@ def test_damaged_files_are_reported_before_the_model_is_loaded(
 
 @pytest.fixture
 def two_runs(tiny: Any) -> tuple[RunFolder, RunFolder]:
-    """Two runs; the second has another best checkpoint beside that of the first, and its recipe asks for beam search."""
+    """Two runs; the second has a newer best checkpoint, and its recipe asks for beam search."""
     config: Config = tiny(*QUICK)
     run = untrained_run(config)
     second_run = RunFolder(run.path.with_name("other"))

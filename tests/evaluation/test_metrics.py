@@ -29,6 +29,14 @@ def test_raw_bleu_13a_comes_first_and_then_the_metrics_on_each_variant_of_the_te
     ]
 
 
+def test_labels_name_the_changed_rules() -> None:
+    assert list(text_variants(NormalizationConfig(digits="ascii"))) == [
+        RAW,
+        "normalizer-3 on both sides digits=ascii",
+        "normalizer-3, ZWNJ as space, on both sides digits=ascii",
+    ]
+
+
 def test_the_interval_of_empty_translations_is_zero() -> None:
     assert compute_scores(["", ""], REFERENCES, metrics=("bleu",), intervals=True)[0].interval == (0, 0)
 

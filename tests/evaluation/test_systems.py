@@ -58,7 +58,3 @@ def test_a_text_file_needs_the_name_of_its_test_set_if_the_run_has_several(
         read_systems([runs[0], text_file])
     ((run, _),) = read_systems([runs[0], text_file], test_sets=["other"])
     assert run.hypotheses == ("دوم",) * 3
-
-
-def test_all_shared_test_sets_are_read(runs: tuple[str, str]) -> None:
-    assert [sets[0].text.name for sets in read_systems([runs[0], runs[0]])] == ["held", "other"]

