@@ -1,6 +1,7 @@
 """report.html is complete, loads nothing, and shows any text as text, never as markup."""
 
 import base64
+import dataclasses
 import hashlib
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.html_page import BIDI_CONTROLS, harmless
-from tests.support.translated_sets import scored
+from tests.support.translated_sets import translated, with_scores
 from translator.evaluation.compare import compare_systems
 from translator.evaluation.evaluation_page import evaluation_page
 from translator.evaluation.results import ScoredSet, distinct_names
@@ -23,7 +24,10 @@ TRICKS = [
     "\ud83d alone",
 ]
 ANY_TEXT = st.sampled_from(TRICKS) | st.text(st.characters() | st.sampled_from(BIDI_CONTROLS + "<>&\"'\u200c"))
+SOURCES = ("The door is open.", "You have two uncles.", "It rains.")
+REFERENCES = ("در باز است.", "دو عمو دارید.", "باران می\u200cبارد.")
 HYPOTHESES = ("در باز است.", "سه عمو داری.", "باران NATO")
+FIRST = with_scores(translated(HYPOTHESES, REFERENCES, SOURCES))
 
 
 def page_of(*sets: ScoredSet) -> str:
@@ -35,7 +39,7 @@ def page_of(*sets: ScoredSet) -> str:
 
 
 def test_the_page_of_two_systems_has_all_tables_and_each_sentence_once() -> None:
-    html = page_of(scored(HYPOTHESES), scored(HYPOTHESES, system="other"))
+    html = page_of(FIRST, dataclasses.replace(FIRST, system="other"))
     page = harmless(html, scripts=1)
     titles = "\n".join(page.texts["bdi"])
     for title in ("held, 3 sentences", "differences and p-values against system", "held: sentences with mistakes"):
@@ -63,21 +67,21 @@ def test_the_page_of_two_systems_has_all_tables_and_each_sentence_once() -> None
 @given(st.lists(ANY_TEXT, min_size=3, max_size=3), st.sampled_from(TRICKS))
 def test_a_page_with_any_text_is_safe_html(texts: list[str], trick: str) -> None:
     references = [(trick, "در"), ("دو", trick), ("باران", "برف")]
-    test_set = scored(texts, references, texts, test_set=trick, system=trick, checkpoint=trick, search=trick)
-    html = page_of(test_set)
+    names = {"test_set": trick, "system": trick, "checkpoint": trick, "search": trick}
+    html = page_of(with_scores(translated(texts, references, texts, **names)))
     assert not any(character in html for character in "\x00\x07\x1b\x85\u2028\ud83d")
     assert "49" not in "".join(harmless(html, scripts=1).texts["h1"])
 
 
 def test_the_page_of_one_system_marks_words_on_both_sides() -> None:
-    html = page_of(scored(HYPOTHESES))
+    html = page_of(FIRST)
     assert "<del>دو</del>" in html
     assert "<ins>سه</ins>" in html
 
 
 def test_the_page_of_a_large_test_set_shows_only_the_first_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translator.evaluation.evaluation_page.MAX_SENTENCES", 2)
-    html = page_of(scored(HYPOTHESES))
+    html = page_of(FIRST)
     assert "1 more sentences are in the saved files only" in html
     assert 's-1-2"' in html
     assert 's-1-3"' not in html

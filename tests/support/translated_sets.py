@@ -1,7 +1,6 @@
 """Test sets as some system translated them, made of a few lines."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import strategies as st
@@ -40,43 +39,10 @@ def translated(
     )
 
 
-def scored(
-    hypotheses: Sequence[str],
-    references: Sequence[str | tuple[str, ...]] = ("در باز است.", "دو عمو دارید.", "باران می\u200cبارد."),
-    sources: Sequence[str] = ("The door is open.", "You have two uncles.", "It rains."),
-    *,
-    test_set: str = "held",
-    system: str = "system",
-    checkpoint: str = "step-000001",
-    search: str = "beam-5",
-) -> ScoredSet:
-    """Return a test set with BLEU and chrF."""
-    without_scores = translated(
-        hypotheses,
-        references,
-        sources,
-        test_set=test_set,
-        system=system,
-        checkpoint=checkpoint,
-        search=search,
-    )
-    return with_scores(without_scores)
-
-
 def with_scores(translated_set: ScoredSet) -> ScoredSet:
     """Return the set with BLEU and chrF."""
-    text = translated_set.text
-    scores = []
-    for score in compute_scores(translated_set.hypotheses, text.references, metrics=("bleu", "chrf")):
-        named_score = replace(
-            score,
-            test_set=text.name,
-            search=translated_set.search,
-            checkpoint=translated_set.checkpoint,
-            left_out=text.left_out,
-        )
-        scores.append(named_score)
-    return replace(translated_set, scores=tuple(scores))
+    references = translated_set.text.references
+    return translated_set.with_scores(compute_scores(translated_set.hypotheses, references, metrics=("bleu", "chrf")))
 
 
 def evaluated_run(folder: Path, *sets: ScoredSet) -> Path:

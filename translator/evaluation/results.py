@@ -45,6 +45,20 @@ class ScoredSet:
     )
     scores: tuple[Score, ...] = ()
 
+    def with_scores(self, scores: Sequence[Score]) -> "ScoredSet":
+        """Return the set with the scores of its translations, which get its names."""
+        named_scores = []
+        for score in scores:
+            named_score = replace(
+                score,
+                test_set=self.text.name,
+                search=self.search,
+                checkpoint=self.checkpoint,
+                left_out=self.text.left_out,
+            )
+            named_scores.append(named_score)
+        return replace(self, scores=tuple(named_scores))
+
     @cached_property
     def mistakes(self) -> list[dict[str, str]]:
         """For each sentence, a note on each mistake that it could have; "" where it is without it."""
