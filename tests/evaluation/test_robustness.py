@@ -14,7 +14,7 @@ TYPED_TEXT = "He said: \"I don't know  NATO's plans for 2024.\""
     [
         ("title-case", "He Said: \"I Don't Know  Nato's Plans For 2024.\""),
         ("lower-case", "he said: \"i don't know  nato's plans for 2024.\""),
-        ("quotes-and-spaces", "He said: “I don’t know  NATO’s  plans for 2024.”"),
+        ("quotes-and-spaces", "He said: “I don’t know   NATO’s  plans for 2024.”"),
     ],
 )
 def test_a_way_of_typing_changes_the_text_as_its_name_says(way: str, text: str) -> None:

@@ -52,20 +52,6 @@ def test_writing_replaces_a_file_and_leaves_no_temporary_file(tmp_path: Path) ->
     assert [entry.name for entry in path.parent.iterdir()] == ["file.txt"]
 
 
-def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "file.txt"
-    write_text(path, "old")
-
-    def full(_: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(StorageError, match=r"cannot write .*file\.txt: the disk is full; free some space"):
-        write_text(path, "new")
-    assert path.read_text() == "old"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["file.txt"]
-
-
 def test_a_new_link_replaces_the_old_one_and_moves_a_folder_aside(tmp_path: Path) -> None:
     (tmp_path / "best").mkdir()  # as after copying the run with a tool that follows links
     (tmp_path / "best" / "file").write_text("kept", encoding="utf-8")
