@@ -8,7 +8,7 @@ from tests.support.derived_runs import RECIPE, sentences, write_lines
 from translator.cli import main
 from translator.config import load_config
 from translator.corpus.derived import corpus_of_run
-from translator.recipes.distillation import translated_sources, write_distillation
+from translator.recipes.distillation import write_distillation
 from translator.run.folder import RunFolder
 
 pytestmark = pytest.mark.usefixtures("little_effort")
@@ -36,20 +36,17 @@ def test_distilling_again_reuses_all_and_makes_what_is_missing(
     assert "is finished" in printed
 
 
-def test_a_recipe_of_a_student_names_the_translations_and_no_typos_in_persian(folder: Path, tmp_path: Path) -> None:
+def test_a_recipe_of_a_student_names_both_sides_of_its_text_and_no_typos_in_persian(
+    folder: Path, tmp_path: Path
+) -> None:
     teacher = RunFolder.open(folder / "fa-en")
-    text = tmp_path / "small.text"
+    text = tmp_path / "text"
     corpus = corpus_of_run(teacher.config())
     recipe, _ = write_distillation(
-        teacher,
-        corpus,
-        tmp_path / "small",
-        translated_sources(teacher.config(), corpus, text, "more"),
-        recipe="student",
-        overrides=["training.max_steps=7"],
+        teacher, corpus, tmp_path / "small", ["toy", "more"], text, recipe="student", overrides=[]
     )
     config = load_config(recipe)
-    toy, more = config.corpus.sources[:2]
-    assert (toy.source_path, toy.use) == (str(text / "toy.en"), "train")
-    assert (more.source_path, more.target_path) == (str(text / "more.en"), str(text / "more.fa"))
+    for source, name in zip(config.corpus.sources, ("toy", "more"), strict=False):
+        assert (source.source_path, source.target_path) == (str(text / f"{name}.en"), str(text / f"{name}.fa"))
+        assert source.use == "train"
     assert config.training.augmentation.typos == 0, "it changes English input, and this student reads Persian"
