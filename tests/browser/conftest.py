@@ -1,4 +1,4 @@
-"""Two tiny runs, one of them evaluated, and a browser."""
+"""A tiny evaluated run, and a browser."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from translator.config import parse_config
 
 ROOT = Path(__file__).parents[2]
 RECIPE = """
-run: {{directory: "{run}", seed: {seed}, device: cpu, threads: 1}}
+run: {{directory: "{run}", seed: 1, device: cpu, threads: 1}}
 corpus:
   sources: [{{name: sample, path: "{first_source}"}}, {{name: rest, path: "{second_source}"}}]
   split: {{validation: 20, test: 20}}
@@ -21,33 +21,24 @@ batching: {{tokens_per_batch: 400, max_length: 64}}
 model:
   {{d_model: 32, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: 64, max_positions: 128}}
 training:
-  {{precision: float32, max_steps: 40, warmup_steps: 20, learning_rate: {rate}, log_every: 5, validate_every: 20,
+  {{precision: float32, max_steps: 40, warmup_steps: 20, learning_rate: 0.005, log_every: 5, validate_every: 20,
    validation_sentences: 8, checkpoint_every: 20}}
 search: {{method: greedy, min_length_ratio: 0.5}}
 """
 
 
 @pytest.fixture(scope="session")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("project") / "runs"
+def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run on two sources, one of which has a line twice."""
+    folder = tmp_path_factory.mktemp("project")
     lines = (ROOT / "data" / "sample" / "train.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
-    first_source = folder.parent / "first.tsv"
-    first_source.write_text("".join(lines[:300]), encoding="utf-8")
-    duplicate = lines[300]  # it is dropped
-    second_source = folder.parent / "second.tsv"
-    second_source.write_text("".join([*lines[300:500], duplicate]), encoding="utf-8")
-
-    for name, seed, rate in (("first", 1, 0.005), ("tuned/second", 2, 0.002)):
-        recipe = RECIPE.format(
-            run=folder / name,
-            seed=seed,
-            rate=rate,
-            first_source=first_source,
-            second_source=second_source,
-            prepared=folder.parent / "prepared",
-        )
-        run(parse_config(recipe, "browser.yaml"))
-    return folder
+    first_source, second_source = folder / "first.tsv", folder / "second.tsv"
+    first_source.write_text("".join(lines[:301]), encoding="utf-8")
+    second_source.write_text("".join(lines[300:500]), encoding="utf-8")
+    recipe = RECIPE.format(
+        run=folder / "run", first_source=first_source, second_source=second_source, prepared=folder / "prepared"
+    )
+    return run(parse_config(recipe, "browser.yaml")).run.path
 
 
 @pytest.fixture(scope="session")

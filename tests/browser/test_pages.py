@@ -19,8 +19,8 @@ def persian_runs_from_right_to_left(guest: Visitor) -> bool:
 
 
 @pytest.mark.parametrize("width", [400, 1280])
-def test_evaluation_report_sorts_searches_and_links_to_sentences(guest: Visitor, runs: Path, width: int) -> None:
-    address = (runs / "first" / "evaluation" / "report.html").as_uri()
+def test_evaluation_report_sorts_searches_and_links_to_sentences(guest: Visitor, evaluated: Path, width: int) -> None:
+    address = (evaluated / "evaluation" / "report.html").as_uri()
     guest.look(width=width, height=800)
     guest.browser.open(address)
     assert guest.requests() == [address], "a page asks for nothing else"
@@ -47,8 +47,8 @@ def test_evaluation_report_sorts_searches_and_links_to_sentences(guest: Visitor,
     assert guest.errors() == []
 
 
-def test_preparation_report_shows_tables_and_right_to_left_persian(guest: Visitor, runs: Path) -> None:
-    guest.browser.open((runs / "first" / "preparation" / "report.html").as_uri())
+def test_preparation_report_shows_tables_and_right_to_left_persian(guest: Visitor, evaluated: Path) -> None:
+    guest.browser.open((evaluated / "preparation" / "report.html").as_uri())
     assert guest.browser.run("document.querySelectorAll('table').length") > 2
     assert persian_runs_from_right_to_left(guest)
     assert guest.errors() == []

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.chromium import Visitor
-from tests.support.doc_examples import ROOT, build_site
+from tests.support.doc_examples import build_site
 
 
 @pytest.fixture(scope="module")
@@ -14,20 +14,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_site(tmp_path_factory.mktemp("site"))
 
 
-def test_site_has_every_page(site: Path) -> None:
-    written_pages = {page.stem for page in (ROOT / "docs").glob("*.md")}
-    generated_pages = {"config-reference", "cli-reference", "404"}
-    assert {page.stem for page in site.glob("*.html")} == written_pages | generated_pages
-
-
-def test_pages_load_no_external_resource(site: Path) -> None:
+def test_pages_and_style_sheets_load_no_external_resource(site: Path) -> None:
     for page in site.glob("*.html"):
         text = page.read_text(encoding="utf-8")
         assert not re.findall(r"<(?:script|img|iframe|source)\b[^>]*\bsrc=\"?(?:https?:)?//[^>]*>", text), page.name
         assert not re.findall(r"<link\b[^>]*\bhref=\"?(?:https?:)?//[^>]*>", text), page.name
-
-
-def test_style_sheets_load_no_external_resource(site: Path) -> None:
     styles = list(site.rglob("*.css"))
     assert styles
     for style in styles:
@@ -48,11 +39,8 @@ def test_pages_open_without_an_error(guest: Visitor, site: Path) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(
-    ("words", "heading"),
-    [("learning_rate", "learning_rate"), ("مدرسه", "3. A sentence of your own"), ("torture", "Resume")],
-)
-def test_search_works_without_a_server(guest: Visitor, site: Path, words: str, heading: str) -> None:
+def test_search_works_without_a_server(guest: Visitor, site: Path) -> None:
+    words, heading = "مدرسه", "3. A sentence of your own"
     guest.browser.open((site / "index.html").as_uri())
     guest.browser.run(
         "(() => { document.querySelector('label[for=__search]').click();"

@@ -18,17 +18,13 @@ REFERENCES = ["در باز است.", "او می‌خواند.", "او رفت.", 
 
 @settings(deadline=None, max_examples=15)
 @given(st.lists(st.tuples(HOSTILE, HOSTILE, HOSTILE, HOSTILE), min_size=1, max_size=4))
-def test_any_text_is_compared_in_both_directions(rows: list[tuple[str, str, str, str]]) -> None:
+def test_any_text_is_compared_saved_and_printed(rows: list[tuple[str, str, str, str]]) -> None:
     sources, references, first_hypotheses, second_hypotheses = zip(*rows, strict=True)
     first = translated(first_hypotheses, references, sources, system="first")
     second = translated(second_hypotheses, references, sources, system="second")
     comparison = compare_systems([first, second], metrics=("bleu", "chrf"))
 
-    # Each sentence is won, lost or tied, and the other direction exchanges wins and losses.
-    forward = comparison.count_sentences("second")
-    backward = compare_systems([second, first], metrics=("chrf",)).count_sentences("first")
-    assert sum(forward.values()) == len(rows)
-    assert backward == {"wins": forward["losses"], "losses": forward["wins"], "ties": forward["ties"]}
+    assert sum(comparison.count_sentences("second").values()) == len(rows)
 
     # The result can be saved and printed.
     json.dumps(comparison.to_json(), allow_nan=False)
@@ -41,13 +37,9 @@ def test_any_text_is_compared_in_both_directions(rows: list[tuple[str, str, str,
     [
         (SOURCES[:3], REFERENCES[:3], "they have 4 and 3 sentences"),
         ([*SOURCES[:2], "He left.", "It was cold."], REFERENCES, "sentence 3 has different sources"),
-        (SOURCES, [*REFERENCES[:3], "هوا سرد بود."], "sentence 4 has different references"),
-        (SOURCES, [(text, text) for text in REFERENCES], "sentence 1 has different references"),
     ],
 )
-def test_comparison_on_different_sentences_is_refused(
-    sources: list[str], references: list[str | tuple[str, ...]], message: str
-) -> None:
+def test_comparison_on_different_sentences_is_refused(sources: list[str], references: list[str], message: str) -> None:
     baseline = translated(SOURCES, REFERENCES, SOURCES, system="a")
     system = translated(SOURCES[: len(sources)], references, sources, system="b")
     with pytest.raises(InputError, match=f"^`a` and `b` cannot be compared on `held`: {message}.*on the same test set"):

@@ -25,7 +25,6 @@ def test_the_fit_finds_the_probabilities_that_made_the_data(
     assert np.abs(found - true[4000:]).mean() < 0.05
     measured = judgement(found, good[4000:])
     assert measured["calibration_error"] < 0.05
-    assert sum(count for count, _, _ in measured["reliability"]) == 4000
 
 
 @pytest.mark.parametrize("good", [[True] * 40, [False] * 40, [True] * 20 + [False] * 20])
@@ -40,8 +39,6 @@ def test_a_translation_has_the_probability_of_its_features() -> None:
     weights = (0.3, 2.0, -0.5, 0.1)
     (expected,) = predict(np.array(weights), np.array([features(translation)]))
     assert Confidence("best", weights, {}).probability(translation) == pytest.approx(expected)
-    copied = Translation("a", 0.0, 0.0, tokens=0, pieces=0, finished=True)
-    assert Confidence("best", weights, {}).probability(copied) is None
 
 
 def test_the_area_counts_pairs_in_the_right_order() -> None:

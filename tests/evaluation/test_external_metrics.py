@@ -42,18 +42,13 @@ def test_a_program_gets_a_line_for_each_sentence_and_its_mean_is_the_score(tmp_p
         ("import sys; sys.exit('no such layer')", ".* exit status 1. no such layer"),
         ("print(0.5)", "1 lines for 2 sentences"),
         ("print('fine'); print('good')", "could not convert string to float: 'fine'"),
+        (None, "No such file or directory: 'no-such-program'"),
     ],
 )
-def test_a_program_that_gives_no_scores_is_reported(tmp_path: Path, program: str, reason: str) -> None:
-    metric = ExternalMetric(name="judge", command=command(tmp_path, program))
-    with pytest.raises(InputError, match=f"the metric `judge` has no scores: {reason}"):
-        external_score(metric, ["a", "b"], ["آ", "ب"], [("آ",), ("ب",)])
-
-
-def test_a_program_that_is_missing_is_reported() -> None:
-    metric = ExternalMetric(name="judge", command="no-such-program {source}")
-    with pytest.raises(InputError, match=r"No such file or directory: 'no-such-program'"):
-        external_score(metric, ["a"], ["آ"], [("آ",)])
+def test_a_program_that_gives_no_scores_is_reported(tmp_path: Path, program: str | None, reason: str) -> None:
+    typed = "no-such-program {source}" if program is None else command(tmp_path, program)
+    with pytest.raises(InputError, match=f"the metric `judge` has no scores: .*{reason}"):
+        external_score(ExternalMetric(name="judge", command=typed), ["a", "b"], ["آ", "ب"], [("آ",), ("ب",)])
 
 
 def test_a_training_runs_the_commands_of_its_recipe_and_a_later_evaluation_only_those_of_its_user(

@@ -8,9 +8,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.translated_sets import HOSTILE, hostile_sets, translated
-from translator.evaluation.mistakes import MEANINGS
-from translator.evaluation.results import ScoredSet
+from tests.support.translated_sets import HOSTILE, translated
 
 EXAMPLES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text(encoding="utf-8"))
 
@@ -23,21 +21,9 @@ def test_each_check_notes_its_mistake_and_accepts_correct_text(name: str, exampl
     assert (notes.get(name) or None) == example.get("note")
 
 
-@pytest.mark.parametrize(("cut_off", "count", "possible"), [((2,), 1, 2), (None, 0, 0)])
-def test_a_translation_is_cut_off_where_the_search_says_so(
-    cut_off: tuple[int, ...] | None, count: int, possible: int
-) -> None:
-    counts = translated(["یک", "دو"], cut_off=cut_off).mistake_counts
-    assert counts["cut_off"] == {"count": count, "of": possible}
-
-
-@settings(deadline=None, max_examples=25)
-@given(hostile_sets())
-def test_any_text_is_checked_and_the_counts_add_up(test_set: ScoredSet) -> None:
-    assert test_set.mistake_counts.keys() == MEANINGS.keys()
-    for name, counts in test_set.mistake_counts.items():
-        assert counts["count"] == sum(bool(notes.get(name)) for notes in test_set.mistakes)
-        assert counts["count"] <= counts["of"] <= len(test_set.hypotheses)
+def test_a_translation_is_cut_off_where_the_search_says_so() -> None:
+    assert translated(["یک", "دو"], cut_off=(2,)).mistake_counts["cut_off"] == {"count": 1, "of": 2}
+    assert translated(["یک", "دو"], cut_off=None).mistake_counts["cut_off"] == {"count": 0, "of": 0}
 
 
 @settings(deadline=None, max_examples=25)

@@ -1,30 +1,15 @@
 """Systems are found by run folder, or as text files."""
 
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from tests.support.translated_sets import evaluated_run, translated
-from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
 from translator.errors import InputError
-from translator.evaluation.results import ScoredSet
-from translator.evaluation.systems import languages_of, read_systems
+from translator.evaluation.systems import read_systems
 
 REFERENCES = ["در باز است.", "او می‌خواند.", "هوا سرد است."]
 SOURCES = ["The door is open.", "He reads.", "It is cold."]
-
-
-def saved_set(
-    hypotheses: list[str],
-    test_set: str = "held",
-    system: str = "first",
-    checkpoint: str = "step-000009",
-    search: str = "beam-5",
-) -> ScoredSet:
-    return translated(
-        hypotheses, REFERENCES, SOURCES, test_set=test_set, system=system, checkpoint=checkpoint, search=search
-    )
 
 
 def write(path: Path, lines: list[str]) -> str:
@@ -35,13 +20,13 @@ def write(path: Path, lines: list[str]) -> str:
 @pytest.fixture
 def runs(tmp_path: Path) -> tuple[str, str]:
     """Two run folders: the first was evaluated on two test sets, and on one of them twice."""
-    first = evaluated_run(
-        tmp_path / "runs" / "first",
-        saved_set(["نو"] * 3, system="first", checkpoint="step-000009"),
-        saved_set(["دوم"] * 3, "other", system="first", checkpoint="step-000009"),
-        saved_set(["کهنه"] * 3, system="first", checkpoint="step-000005", search="greedy"),
-    )
-    second = evaluated_run(tmp_path / "runs" / "second", saved_set(REFERENCES, system="second"))
+    sets = [
+        translated(["نو"] * 3, REFERENCES, SOURCES),
+        translated(["دوم"] * 3, REFERENCES, SOURCES, test_set="other"),
+        translated(["کهنه"] * 3, REFERENCES, SOURCES, search="greedy"),
+    ]
+    first = evaluated_run(tmp_path / "runs" / "first", *sets)
+    second = evaluated_run(tmp_path / "runs" / "second", translated(REFERENCES, REFERENCES, SOURCES))
     return str(first), str(second)
 
 
@@ -51,49 +36,18 @@ def test_a_run_is_read_as_its_newest_evaluation(runs: tuple[str, str]) -> None:
     assert second.hypotheses == tuple(REFERENCES)
 
 
-def test_a_renamed_run_is_read_under_its_new_name(runs: tuple[str, str]) -> None:
-    second_run = Path(runs[1])
-    renamed = second_run.rename(second_run.with_name("new"))
-    ((_, second),) = read_systems([runs[0], str(renamed)])
-    assert second.system == "new"
-
-
-class TextFiles(NamedTuple):
-    """Paths of a test set of text files, and of two systems."""
-
-    source: str
-    reference: str
-    partial: str  # translations, of which the second is empty
-    perfect: str
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> TextFiles:
-    return TextFiles(
-        source=write(tmp_path / "news.en", SOURCES),
-        reference=write(tmp_path / "news.fa", REFERENCES),
-        partial=write(tmp_path / "partial.txt", ["یک", "", "سه"]),
-        perfect=write(tmp_path / "perfect.txt", REFERENCES),
-    )
-
-
-def test_a_sentence_has_those_references_that_are_not_blank(files: TextFiles) -> None:
-    references = [files.reference, files.partial]
-    ((partial, _),) = read_systems([files.partial, files.perfect], source=files.source, references=references)
-    assert partial.text.references == ((REFERENCES[0], "یک"), (REFERENCES[1],), (REFERENCES[2], "سه"))
-
-
-def test_a_byte_order_mark_and_windows_line_ends_are_no_text(files: TextFiles) -> None:
-    Path(files.perfect).write_bytes(b"\xef\xbb\xbf" + "\r\n".join(REFERENCES).encode() + b"\r\n")
-    ((_, perfect),) = read_systems([files.partial, files.perfect], source=files.source, references=[files.reference])
-    assert perfect.hypotheses == tuple(REFERENCES)
-
-
-def test_lines_left_out_of_a_run_are_left_out_of_a_text_file(tmp_path: Path) -> None:
+def test_a_text_file_of_all_lines_leaves_out_those_that_are_not_scored(tmp_path: Path) -> None:
     run = evaluated_run(tmp_path / "run", translated(["یک", "سه"], left_out=(2,)))
     all_lines = write(tmp_path / "all.txt", ["یک", "دو", "سه"])
     ((_, text),) = read_systems([str(run), all_lines])
     assert text.hypotheses == ("یک", "سه")
+
+
+def test_a_sentence_has_those_references_that_are_not_blank(tmp_path: Path) -> None:
+    source = write(tmp_path / "news.en", SOURCES)
+    sides = [write(tmp_path / "news.fa", REFERENCES), write(tmp_path / "more.fa", ["یک", "", "سه"])]
+    ((first, _),) = read_systems(sides, source=source, references=sides)
+    assert first.text.references == ((REFERENCES[0], "یک"), (REFERENCES[1],), (REFERENCES[2], "سه"))
 
 
 def test_a_text_file_needs_the_name_of_its_test_set_if_the_run_has_several(
@@ -104,17 +58,3 @@ def test_a_text_file_needs_the_name_of_its_test_set_if_the_run_has_several(
         read_systems([runs[0], text_file])
     ((run, _),) = read_systems([runs[0], text_file], test_sets=["other"])
     assert run.hypotheses == ("دوم",) * 3
-
-
-@pytest.mark.parametrize(("named", "expected"), [([], ["held", "other"]), (["other"], ["other"])])
-def test_all_shared_test_sets_are_read_or_the_named_ones(
-    named: list[str], expected: list[str], runs: tuple[str, str]
-) -> None:
-    assert [sets[0].text.name for sets in read_systems([runs[0], runs[0]], test_sets=named)] == expected
-
-
-@pytest.mark.parametrize(
-    ("texts", "languages"), [(["OK", "بله"], (ENGLISH, PERSIAN)), (["OK", "Yes"], (PERSIAN, ENGLISH))]
-)
-def test_persian_is_the_target_language_if_a_reference_is_persian(texts: list[str], languages: Languages) -> None:
-    assert languages_of(texts) == languages

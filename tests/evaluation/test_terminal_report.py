@@ -1,6 +1,5 @@
 """The tables of an evaluation, in each form, and the lines for a terminal show what a reader looks for."""
 
-import csv
 from dataclasses import replace
 
 import pytest
@@ -9,7 +8,7 @@ from tests.support.translated_sets import translated
 from translator.config import NormalizationConfig
 from translator.evaluation.metrics import compute_scores
 from translator.evaluation.tables import Form, Table, format_tables, mistake_table, source_table
-from translator.evaluation.terminal_report import TranslatedPair, format_samples, format_scores
+from translator.evaluation.terminal_report import format_scores
 from translator.evaluation.text_variants import text_variants
 
 
@@ -27,11 +26,6 @@ def test_all_scores_fit_into_80_columns_and_their_columns_are_explained() -> Non
     assert lines[1].split() == ["metric", "raw", "normalized", "ZWNJ", "as", "space"]
     for beginning in ("normalized: normalizer-", "ZWNJ as space: normalizer-", "signature of bleu: nrefs:"):
         assert any(line.startswith(beginning) for line in lines)
-
-
-def test_a_sample_is_shown_on_three_lines() -> None:
-    (sample,) = format_samples([TranslatedPair(source="Yes.\n", reference="بله.", hypothesis="نه.")])
-    assert sample == "\n  source     Yes.\\n\n  reference  بله.\n  translated نه."
 
 
 TABLE = Table(
@@ -54,11 +48,6 @@ TABLE = Table(
 def test_a_table_has_the_same_cells_in_every_form(form: Form, lines: list[str]) -> None:
     shown = format_tables([TABLE], form)
     assert [line for line in lines if line not in shown] == []
-
-
-def test_a_table_as_csv_is_read_back() -> None:
-    rows = list(csv.reader(format_tables([TABLE], "csv")))
-    assert rows[1:4] == [TABLE.header, *TABLE.rows]
 
 
 def test_mistakes_are_shown_with_counts_and_shares() -> None:

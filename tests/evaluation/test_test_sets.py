@@ -11,7 +11,6 @@ from tests.support.toy_corpora import write_pairs
 from tests.support.untrained import untrained_run
 from translator.corpus.held_out import HeldOutSet
 from translator.evaluation.test_sets import warn_of_leaks
-from translator.run.folder import RunFolder
 
 TRAINING = [("The door is open", "در باز است"), ("the door's key", "کلید در"), ("Nobody knows", "کسی نمی‌داند")]
 
@@ -26,25 +25,16 @@ def held_out(*rows: tuple[str, ...]) -> HeldOutSet:
     )
 
 
-@pytest.fixture
-def run(tiny: Any, tmp_path: Path) -> RunFolder:
-    write_pairs(tmp_path / "toy.tsv", TRAINING)
-    return untrained_run(tiny("corpus.split={validation: 0, test: 0}", "corpus.filters.near_duplicates=null"))
-
-
-def test_leaked_sentences_are_counted_for_a_moved_run_without_its_corpus(
-    run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_leaked_sentences_are_counted_as_long_as_the_training_text_is_there(
+    tiny: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A sentence counts as known if the training text contains either of its sides, in any spelling."""
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (tmp_path / "toy.tsv").unlink()
-    moved = RunFolder(run.path.rename(elsewhere / "run"))
-    monkeypatch.chdir(elsewhere)
+    write_pairs(tmp_path / "toy.tsv", TRAINING)
+    run = untrained_run(tiny("corpus.split={validation: 0, test: 0}", "corpus.filters.near_duplicates=null"))
     rows = held_out(("the DOOR is open!", "x"), ("x", "كسي نمي‌داند."), ("y", "z"), ("The door", "در"))
     with caplog.at_level(logging.INFO, logger="translator"):
-        warn_of_leaks(moved, [rows])
+        warn_of_leaks(run, [rows])
         assert "was trained on 2 of the 4 sentences of test set `news`" in caplog.text
         shutil.rmtree(tmp_path / "prepared")
-        warn_of_leaks(moved, [rows])
+        warn_of_leaks(run, [rows])
     assert "is not on this disk" in caplog.text

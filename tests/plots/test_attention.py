@@ -26,19 +26,13 @@ def test_cross_attention_equals_that_of_the_translator(run: Path) -> None:
     assert np.allclose(drawn, expected.weights, atol=1e-6)
 
 
-def test_decoder_attention_looks_at_no_later_position(run: Path) -> None:
+def test_each_kind_of_attention_has_its_queries_and_keys(run: Path) -> None:
     queries, _, weights = sentence_attention(run, "abc", "decoder")
     assert queries[0] == "<s>"
-    assert not np.triu(weights, 1).any()
-
-
-def test_encoder_attention_is_between_source_pieces(run: Path) -> None:
+    assert not np.triu(weights, 1).any(), "no later position is looked at"
     queries, keys, _ = sentence_attention(run, "abc", "encoder")
     assert queries == keys
     assert queries[-1] == "</s>"
-
-
-def test_a_text_without_words_is_refused(run: Path) -> None:
     with pytest.raises(InputError, match="the text has no words"):
         sentence_attention(run, " ")
 
@@ -53,7 +47,6 @@ TWO_LAYERS_OF_TWO_HEADS = np.arange(4, dtype=np.float32).reshape(2, 2, 1, 1)
         ("last", "mean", [[("layer 2, mean of 2 heads", 2.5)]]),
         ("1", "2", [[("layer 1, head 2", 1.0)]]),
         ("all", "1", [[("layer 1, head 1", 0.0)], [("layer 2, head 1", 2.0)]]),
-        ("2", "all", [[("layer 2, head 1", 2.0), ("layer 2, head 2", 3.0)]]),
     ],
 )
 def test_layers_and_heads_are_chosen_by_word_or_number(

@@ -6,7 +6,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from translator.errors import InputError, StorageError
+from translator.errors import StorageError
 from translator.plots.attention import attention_figure
 from translator.plots.picture import check_picture, write_picture
 
@@ -22,12 +22,6 @@ def test_picture_bytes_do_not_depend_on_matplotlib_settings(tmp_path: Path, name
     with mpl.rc_context({"lines.linewidth": 9, "figure.facecolor": "red", "font.size": 30}):
         write_picture(attention_figure(["▁در", "</s>"], ["</s>"], maps, "cross"), picture)
     assert picture.read_bytes() == first_bytes
-
-
-@pytest.mark.parametrize("name", ["a.pdf", "picture"])
-def test_a_name_with_another_ending_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match=r"must end in \.png or \.svg"):
-        check_picture(tmp_path / name)
 
 
 def test_a_picture_in_a_missing_folder_is_refused(tmp_path: Path) -> None:

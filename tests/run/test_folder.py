@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from translator.cli import main
 from translator.config import Config
 from translator.config.resuming import NO_CHANGES
 from translator.errors import ConfigError, RunError
@@ -45,37 +44,12 @@ def test_a_mistake_in_an_override_is_not_blamed_on_the_file(tiny: Any) -> None:
         run.config(["search.beam_size=1"])
 
 
-VERBS = (
-    ("translate", "--run", "elsewhere", "hello"),
-    ("evaluate", "--run", "elsewhere"),
-    ("export", "--run", "elsewhere", "--to", "ctranslate2", "out"),
-    ("compare", "elsewhere", "elsewhere"),
-)
-
-
-def test_every_command_explains_why_a_folder_is_not_a_run(
-    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("elsewhere").mkdir()
-    Path("elsewhere", "notes.txt").write_bytes(b"{}")
-    assert [main(verb) for verb in VERBS] == [2] * len(VERBS)
-    captured = capsys.readouterr()
-    (message,) = {line for line in captured.err.splitlines() if line.startswith("translator: ")}
-    assert "no run at elsewhere (it has no config.yaml); train one first" in message
-    assert captured.out == ""
-    assert not Path("out").exists()
-
-
-def test_open_rejects_a_file(tmp_path: Path) -> None:
+def test_open_says_what_is_there_in_place_of_a_run(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("hello", encoding="utf-8")
     with pytest.raises(RunError, match=r"text\.txt is a single file; give a run folder"):
         RunFolder.open(tmp_path / "text.txt")
-
-
-def test_open_lists_runs_near_a_missing_folder(tmp_path: Path) -> None:
     (tmp_path / "good").mkdir()
     (tmp_path / "good" / "config.yaml").write_text("", encoding="utf-8")
     (tmp_path / "odd" / "config.yaml").mkdir(parents=True)
-    with pytest.raises(RunError, match=r"no run at .*nowhere \(the folder does not exist\); runs there: \S*good$"):
-        RunFolder.open(tmp_path / "nowhere")
+    with pytest.raises(RunError, match=r"no run at .*odd \(it has no config.yaml\); runs there: \S*good$"):
+        RunFolder.open(tmp_path / "odd")

@@ -35,19 +35,16 @@ def test_a_deferred_signal_waits_for_the_check() -> None:
         assert done
 
 
-def test_an_immediate_block_inside_a_deferred_block_stops_at_once() -> None:
+@pytest.mark.parametrize("is_early", [False, True])
+def test_an_immediate_block_inside_a_deferred_one_stops_at_a_signal_in_it_or_before_it(is_early: bool) -> None:
     with stop_on_signals() as stop, stop.deferred():
+        if is_early:
+            os.kill(os.getpid(), signal.SIGTERM)
         with pytest.raises(Interrupted), stop.immediate():
+            assert not is_early, "a signal received before the block was forgotten"
             os.kill(os.getpid(), signal.SIGTERM)
             pytest.fail("the signal was deferred")
         assert stop.is_deferred
-
-
-def test_an_immediate_block_stops_at_a_signal_that_came_before_it() -> None:
-    with stop_on_signals() as stop, stop.deferred():
-        os.kill(os.getpid(), signal.SIGTERM)
-        with pytest.raises(Interrupted), stop.immediate():
-            pytest.fail("a signal received before the block was forgotten")
 
 
 @pytest.mark.parametrize("pair", [(signal.SIGINT, signal.SIGTERM), (signal.SIGHUP, signal.SIGHUP)])

@@ -1,7 +1,6 @@
 """Test sets as some system translated them, made of a few lines."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import strategies as st
@@ -40,43 +39,10 @@ def translated(
     )
 
 
-def scored(
-    hypotheses: Sequence[str],
-    references: Sequence[str | tuple[str, ...]] = ("در باز است.", "دو عمو دارید.", "باران می\u200cبارد."),
-    sources: Sequence[str] = ("The door is open.", "You have two uncles.", "It rains."),
-    *,
-    test_set: str = "held",
-    system: str = "system",
-    checkpoint: str = "step-000001",
-    search: str = "beam-5",
-) -> ScoredSet:
-    """Return a test set with BLEU and chrF."""
-    without_scores = translated(
-        hypotheses,
-        references,
-        sources,
-        test_set=test_set,
-        system=system,
-        checkpoint=checkpoint,
-        search=search,
-    )
-    return with_scores(without_scores)
-
-
 def with_scores(translated_set: ScoredSet) -> ScoredSet:
     """Return the set with BLEU and chrF."""
-    text = translated_set.text
-    scores = []
-    for score in compute_scores(translated_set.hypotheses, text.references, metrics=("bleu", "chrf")):
-        named_score = replace(
-            score,
-            test_set=text.name,
-            search=translated_set.search,
-            checkpoint=translated_set.checkpoint,
-            left_out=text.left_out,
-        )
-        scores.append(named_score)
-    return replace(translated_set, scores=tuple(scores))
+    references = translated_set.text.references
+    return translated_set.with_scores(compute_scores(translated_set.hypotheses, references, metrics=("bleu", "chrf")))
 
 
 def evaluated_run(folder: Path, *sets: ScoredSet) -> Path:
@@ -95,12 +61,3 @@ _RARE_CHARACTERS = ["\u0640", "\ufffd", "😀", "👩‍👩‍👧", "１２", 
 _LOOKED_AT = st.sampled_from([*_WORDS, *_MARKS, *_INVISIBLE, *_RARE_CHARACTERS])
 HOSTILE = st.lists(_LOOKED_AT | st.text(max_size=8), max_size=12).map(" ".join)
 """Any text, and often text that a diagnosis looks at."""
-
-
-@st.composite
-def hostile_sets(draw: st.DrawFn, max_sentences: int = 6) -> ScoredSet:
-    """Draw a test set of hostile text, with one to three references for each sentence, some of them cut off."""
-    references = st.tuples(*[HOSTILE] * draw(st.integers(1, 3)))
-    rows = draw(st.lists(st.tuples(HOSTILE, HOSTILE, references), min_size=1, max_size=max_sentences))
-    sources, hypotheses, references_of_rows = zip(*rows, strict=True)
-    return translated(hypotheses, references_of_rows, sources, cut_off=draw(st.sampled_from([None, (), (1,)])))

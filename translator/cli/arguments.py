@@ -64,7 +64,7 @@ class Verb:
 def option(name: str, help_text: str, **settings: Any) -> Option:
     """Return an argument of a verb: `name` is the flag, a space and the metavar; `settings` go to `add_argument`.
 
-    Where the metavar ends in FILE, FOLDER or PATH, the value is a place.
+    Where the metavar ends in FILE, FOLDER or PATH, it is a place, and N or K is a whole number.
     """
     flag, _, metavar = name.partition(" ")
     settings["help"] = help_text
@@ -72,6 +72,8 @@ def option(name: str, help_text: str, **settings: Any) -> Option:
         settings["metavar"] = metavar
     if metavar.endswith(("FILE", "FOLDER", "PATH")):
         settings["type"] = place
+    elif metavar in ("N", "K"):
+        settings["type"] = int
     return flag, settings
 
 
@@ -147,8 +149,13 @@ FORMAT: Final = option(
     "--format", "form of the tables (default: text)", choices=("text", "markdown", "latex", "csv"), default="text"
 )
 SEARCH: Final = (
-    option("--search", "search method (default: search.method of the run)", choices=("greedy", "beam", "sampling")),
-    option("--beam N", "beam width; implies --search beam (default: search.beam_size)", type=int),
+    option(
+        "--search",
+        "search method (default: search.method of the run)",
+        choices=("greedy", "beam", "sampling"),
+        dest="method",
+    ),
+    option("--beam N", "beam width; implies --search beam (default: search.beam_size)", dest="beam_size"),
     SET,
     option(
         "--engine",
@@ -161,14 +168,8 @@ SEARCH: Final = (
     option("--glossary FILE", "TSV of terms and the translations that they must have"),
     option("--precision", "precision of inference (default: that of the run)", choices=_PRECISIONS),
 )
-_SEARCH_KEYS: Final = {
-    "search": "method",
-    "beam": "beam_size",
-    "precision": "precision",
-    "tag": "tag",
-    "glossary": "glossary",
-}
-"""Flags of a search that are short forms of settings, and the keys of `search` that they set."""
+_SEARCH_KEYS: Final = ("method", "beam_size", "precision", "tag", "glossary")
+"""Keys of `search` that have a flag."""
 
 
 def chosen_run(folder: str | None) -> Path:
@@ -204,16 +205,18 @@ def search_flags(options: argparse.Namespace) -> list[str]:
     """Return the search flags as overrides; a beam size implies beam search."""
     # Flags are short forms of settings, so they become overrides; the last one of a key counts.
     overrides = list(options.overrides)
-    for flag, key in _SEARCH_KEYS.items():
-        value = getattr(options, flag)
+    for key in _SEARCH_KEYS:
+        value = getattr(options, key)
         if value is not None:
             overrides.append(f"search.{key}={json.dumps(value)}")
-    if options.beam is not None:
-        if options.search in ("greedy", "sampling"):
-            advice = "leave out --beam, or use --search beam"
-            raise InputError(f"--beam {options.beam} has no effect with --search {options.search}; {advice}")
-        if options.beam < 1:
-            raise InputError(f"--beam {options.beam}: the beam width must be at least 1; 5 is usual")
+    width, method = options.beam_size, options.method
+    if width is not None:
+        if method in ("greedy", "sampling"):
+            raise InputError(
+                f"--beam {width} has no effect with --search {method}; leave out --beam, or use --search beam"
+            )
+        if width < 1:
+            raise InputError(f"--beam {width}: the beam width must be at least 1; 5 is usual")
         overrides.append("search.method=beam")
     return overrides
 

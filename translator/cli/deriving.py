@@ -27,7 +27,7 @@ from translator.inference.files.file_translation import translate_file
 from translator.inference.files.output_formats import OutputForm
 from translator.recipes.corpus_recipe import measure
 from translator.recipes.derived_recipe import derived_folder, free_name, names_of
-from translator.recipes.distillation import translated_sources, write_distillation, written_source
+from translator.recipes.distillation import write_distillation
 from translator.recipes.fine_tuning import LARGEST_REPLAY, write_fine_tuning
 from translator.recipes.text_folder import TextFolder, text_folder
 from translator.run.folder import RunFolder
@@ -59,6 +59,17 @@ def open_trained_run(folder: str, direction: str | None = None) -> RunFolder:
     if direction is not None and run_direction != direction:
         raise InputError(f"{folder} translates {run_direction}; give a run with corpus.direction: {direction}")
     return run
+
+
+def _corpus_of(run: RunFolder) -> PreparedCorpus:
+    """Return the prepared text of a run, by its own rules."""
+    return derived.corpus_of_run(run.config(), rules_of_run(run))
+
+
+def _train(recipe: Path, stop: StopRequest) -> None:
+    """Train a recipe that was written here, and say how to do so again."""
+    say("", f"translator train --config {shlex.quote(str(recipe))}", "")
+    train_recipe(str(recipe), (), stop)
 
 
 def compare_runs(before: Path, after: Path, test_sets: Sequence[str]) -> None:
@@ -142,13 +153,12 @@ def fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     sources = [source.model_copy(update={"name": free_name(source.name, taken_names)}) for source in sources]
     names = "+".join(source.name for source in sources)[:_LONGEST_NAME]
     folder = derived_folder(options.output or f"{parent.path}-{names}", parent)
-    corpus = derived.corpus_of_run(parent.config(), rules_of_run(parent))
     sizes = [measure([source]) for source in sources]
 
     # 2. Write the recipe and the old text, and train.
     recipe, lines = write_fine_tuning(
         parent,
-        corpus,
+        _corpus_of(parent),
         sources,
         sizes,
         folder,
@@ -156,14 +166,11 @@ def fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
         recipe=options.recipe,
         overrides=options.overrides,
     )
-    say(*lines, "", f"translator train --config {shlex.quote(str(recipe))}", "")
-    train_recipe(str(recipe), (), stop)
+    say(*lines)
+    _train(recipe, stop)
 
     # 3. Compare both models on old and new test text.
-    tuned = RunFolder.open(folder)
-    compare_runs(
-        parent.path, folder, derived.test_set_arguments(derived.corpus_of_run(tuned.config(), rules_of_run(tuned)))
-    )
+    compare_runs(parent.path, folder, derived.test_set_arguments(_corpus_of(RunFolder.open(folder))))
     example = parent.config().corpus.languages[0].example
     say("", "Next:", f'  translator translate --run {shlex.quote(str(folder))} "{example}"')
 
@@ -215,39 +222,42 @@ def distill(options: argparse.Namespace, stop: StopRequest) -> None:
         raise InputError("with --translations the run translates nothing; leave out --monolingual, or --translations")
     teacher = open_trained_run(options.run)
     student = derived_folder(options.output or f"{teacher.path}-student", teacher)
-    corpus = derived.corpus_of_run(teacher.config(), rules_of_run(teacher))
-    folder = student.with_name(f"{student.name}.text")
-    monolingual = None
-    lines: list[str] = []
-    if options.monolingual:
-        monolingual = free_name("monolingual", names_of(teacher.config()))
-        lines = monolingual_lines(options.monolingual, teacher)
+    corpus = _corpus_of(teacher)
+    names = corpus.names("train")
     given_pairs = None
     if options.translations is not None:
         given_pairs = _given_pairs(Path(options.translations), teacher, corpus)
+        names = list(given_pairs)
+    monolingual = free_name("monolingual", names_of(teacher.config()))
+    lines: list[str] = []
+    if options.monolingual:
+        lines = monolingual_lines(options.monolingual, teacher)
+        names = [*names, monolingual]
 
-    # 2. Write the recipe of the student.
-    if given_pairs is None:
-        sources = translated_sources(teacher.config(), corpus, folder, monolingual)
-    else:
-        weight = derived.training_weights(teacher.config())
-        sources = [written_source(name, folder, weight.get(name, 1.0)) for name in given_pairs]
+    # 2. Write the recipe of the student, which names the text to come.
+    folder = student.with_name(f"{student.name}.text")
     recipe, line = write_distillation(
-        teacher, corpus, student, sources, recipe=options.recipe, overrides=options.overrides
+        teacher, corpus, student, names, folder, recipe=options.recipe, overrides=options.overrides
     )
     say(line)
 
     # 3. The teacher translates, unless another system has done so.
-    if given_pairs is None:
-        beam_search = ("search.method=beam", f"search.beam_size={options.beam}")
-        load_teacher = partial(load_model, (teacher.path,), overrides=beam_search)
-        _write_own_translations(load_teacher, corpus, folder, options.beam, monolingual, lines)
-    else:
-        _write_given_pairs(given_pairs, corpus.sides, folder)
+    beam_search = ("search.method=beam", f"search.beam_size={options.beam}")
+    load_teacher = partial(load_model, (teacher.path,), overrides=beam_search)
+    with text_folder(folder, [f"{name}.{side}" for name in names for side in corpus.sides]) as texts:
+        if given_pairs is not None:
+            _write_given_pairs(given_pairs, corpus.sides, texts)
+        else:
+            for name in corpus.names("train"):
+                _write_own_translations(load_teacher, corpus, name, texts, options.beam)
+        if lines:
+            source_side, target_side = corpus.sides
+            source = folder / f"{monolingual}.{source_side}"
+            derived.write_lines(source, lines)
+            write_translations(load_teacher, source, texts, f"{monolingual}.{target_side}")
 
     # 4. The student learns.
-    say("", f"translator train --config {shlex.quote(str(recipe))}", "")
-    train_recipe(str(recipe), (), stop)
+    _train(recipe, stop)
     _export_and_compare(teacher, student, corpus)
 
 
@@ -292,53 +302,32 @@ def _given_pairs(file: Path, teacher: RunFolder, corpus: PreparedCorpus) -> dict
 
 
 def _write_given_pairs(
-    texts_by_name: Mapping[str, Sequence[tuple[str, str]]], sides: Sequence[str], folder: Path
+    texts_by_name: Mapping[str, Sequence[tuple[str, str]]], sides: Sequence[str], texts: TextFolder
 ) -> None:
-    """Write pairs to NAME.en and NAME.fa in `folder`."""
-    with text_folder(folder, [f"{name}.{side}" for name in texts_by_name for side in sides]) as texts:
-        for name, pairs in texts_by_name.items():
-            for number, side in enumerate(sides):
-                texts.note(f"{name}.{side}", "given translations")  # a distillation without a file makes it again
-                derived.write_lines(folder / f"{name}.{side}", (pair[number] for pair in pairs))
+    """Write pairs to NAME.en and NAME.fa."""
+    for name, pairs in texts_by_name.items():
+        for number, side in enumerate(sides):
+            texts.note(f"{name}.{side}", "given translations")  # a distillation without a file makes it again
+            derived.write_lines(texts.folder / f"{name}.{side}", (pair[number] for pair in pairs))
 
 
 def _write_own_translations(
-    load_teacher: "Callable[[], Translator]",
-    corpus: PreparedCorpus,
-    folder: Path,
-    beam: int,
-    monolingual: str | None,
-    lines: Sequence[str],
+    load_teacher: "Callable[[], Translator]", corpus: PreparedCorpus, name: str, texts: TextFolder, beam: int
 ) -> None:
-    """Write the teacher's translations of its training text, and the monolingual `lines` with theirs.
-
-    Of its hypotheses for a pair, the one nearest to the reference is used.
-    """
+    """Write a training source and its translations: of the hypotheses for a line, the one nearest to the reference."""
     source_side, target_side = corpus.sides
-    names = [f"{name}.{target_side}" for name in corpus.names("train")]
-    if monolingual is not None:
-        names += [f"{monolingual}.{source_side}", f"{monolingual}.{target_side}"]
-    with text_folder(folder, names) as texts:
-        if monolingual is not None:
-            source = folder / f"{monolingual}.{source_side}"
-            derived.write_lines(source, lines)
-            write_translations(load_teacher, source, texts, f"{monolingual}.{target_side}")
-        for name in corpus.names("train"):
-            source = corpus.directory / "train" / f"{name}.{source_side}"
-            write_translations(load_teacher, source, texts, f"{name}.jsonl", beam)
-            _choose_translations(corpus, name, texts)
+    n_best, best = f"{name}.jsonl", f"{name}.{target_side}"
+    source = texts.folder / f"{name}.{source_side}"
+    derived.write_lines(source, corpus.lines("train", name, source_side))
+    write_translations(load_teacher, source, texts, n_best, beam)
 
-
-def _choose_translations(corpus: PreparedCorpus, name: str, texts: TextFolder) -> None:
-    """Write the translation of each line of a source that is nearest to its reference, unless `texts` has them."""
-    n_best, best = f"{name}.jsonl", f"{name}.{corpus.sides[1]}"
+    # Choose, unless the same hypotheses have been chosen from before.
     made_from = f"{corpus.fingerprint} {texts.made_from(n_best)}"
-    if texts.made_from(best) == made_from:
-        return
-    references = corpus.lines("train", name, corpus.sides[1])
-    rows = derived.read_texts(texts.folder / n_best)
-    derived.write_lines(texts.folder / best, derived.best_translations(rows, references, sentence_bleu))
-    texts.note(best, made_from)
+    if texts.made_from(best) != made_from:
+        references = corpus.lines("train", name, target_side)
+        rows = derived.read_texts(texts.folder / n_best)
+        derived.write_lines(texts.folder / best, derived.best_translations(rows, references, sentence_bleu))
+        texts.note(best, made_from)
 
 
 def _export_and_compare(teacher: RunFolder, student: Path, corpus: PreparedCorpus) -> None:

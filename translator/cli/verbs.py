@@ -5,7 +5,7 @@ that takes time, and `translator --help` is quick.
 """
 
 import argparse
-from typing import Any, Final
+from typing import Final
 
 from translator import __version__
 from translator.cli.arguments import (
@@ -17,7 +17,6 @@ from translator.cli.arguments import (
     SEARCH,
     SET,
     TEXT_FORMS,
-    Option,
     Verb,
     VerbParser,
     option,
@@ -47,7 +46,15 @@ _RECIPE: Final = (
 _SPARE_HOST: Final = "host name that requests may use, in addition to localhost; repeat it for several"
 _PICTURE: Final = option("--output FILE", "picture file to write; ends in .png or .svg", required=True)
 
-_TRAINING: Final = (
+_TEST_SETS: Final = (
+    "test set that replaces the run's own: a zip, TSV, CSV, JSON Lines, Parquet or TMX, a folder of these, or "
+    "files as ENGLISH:PERSIAN[:PERSIAN...], each Persian file a reference; repeat it for several sets"
+)
+_METRICS: Final = ("bleu", "bleu_intl", "chrf", "chrf++", "ter")
+_VARIANTS: Final = "raw (default), normalized (by the rules for Persian), or folded (half-spaces also become spaces)"
+_LINES: Final = "one sentence per line, in UTF-8 or UTF-16, plain or compressed by gzip, xz or zstd"
+
+VERBS: Final = (
     Verb(
         "prepare",
         "clean and split a corpus, train its subword models, and store its tokens",
@@ -76,7 +83,7 @@ _TRAINING: Final = (
         "average the weights of several checkpoints of a run into a new checkpoint `averaged`",
         options=(
             RUN,
-            option("--count K", "number of checkpoints (default: 5)", type=int, default=5),
+            option("--count K", "number of checkpoints (default: 5)", default=5),
             option(
                 "--of",
                 "which checkpoints: the newest (last, default) or the best",
@@ -92,19 +99,11 @@ _TRAINING: Final = (
         "start TensorBoard for all runs in a folder",
         options=(
             option("folder FOLDER", "folder of the runs (default: runs)", nargs="?", default="runs"),
-            option("--port N", "port on this machine (default: 6006)", type=int, default=6006),
+            option("--port N", "port on this machine (default: 6006)", default=6006),
         ),
         examples=("translator tensorboard experiments --port 6007",),
         run="translator.cli.small_verbs:tensorboard",
     ),
-)
-_TEST_SETS: Final = (
-    "test set that replaces the run's own: a zip, TSV, CSV, JSON Lines, Parquet or TMX, a folder of these, or "
-    "files as ENGLISH:PERSIAN[:PERSIAN...], each Persian file a reference; repeat it for several sets"
-)
-_METRICS: Final = ("bleu", "bleu_intl", "chrf", "chrf++", "ter")
-_VARIANTS: Final = "raw (default), normalized (by the rules for Persian), or folded (half-spaces also become spaces)"
-_EVALUATION: Final = (
     Verb(
         "evaluate",
         "translate test sets with one or several runs, then score the translations and count mistakes",
@@ -171,16 +170,6 @@ _EVALUATION: Final = (
         examples=("translator compare runs/a runs/b",),
         run="translator.cli.evaluating:compare",
     ),
-)
-
-
-def _monolingual(what: str, **settings: Any) -> Option:
-    """Return the option that names files of text in one language."""
-    form = "one sentence per line, in UTF-8 or UTF-16, plain or compressed by gzip, xz or zstd"
-    return option("--monolingual FILE", f"{what}, {form}", nargs="+", action="extend", **settings)
-
-
-_DERIVING: Final = (
     Verb(
         "fine-tune",
         "continue training a run on your text mixed with its own, and compare both models on old and new test text",
@@ -211,7 +200,7 @@ _DERIVING: Final = (
         "make training pairs from monolingual Persian text, with a run that translates Persian into English",
         options=(
             PARENT_RUN,
-            _monolingual("Persian text", required=True),
+            option("--monolingual FILE", f"Persian text, {_LINES}", nargs="+", action="extend", required=True),
             option(
                 "--output FOLDER",
                 "folder of the pairs (default: data/back-translated)",
@@ -239,10 +228,15 @@ _DERIVING: Final = (
             option(
                 "--beam N",
                 "beam width; the hypothesis nearest to a reference is used (default: 5)",
-                type=int,
                 default=5,
             ),
-            _monolingual("more text for the teacher to translate, in its source language", default=[]),
+            option(
+                "--monolingual FILE",
+                f"more text for the teacher to translate, in its source language, {_LINES}",
+                nargs="+",
+                action="extend",
+                default=[],
+            ),
             option(
                 "--translations FILE",
                 "translations by another system, as TSV or JSON Lines, instead of those by the run",
@@ -253,8 +247,6 @@ _DERIVING: Final = (
         examples=("translator distill --run runs/cpu-small",),
         run="translator.cli.deriving:distill",
     ),
-)
-_USING: Final = (
     Verb(
         "translate",
         "translate arguments, a file, standard input line by line, or text typed at a prompt",
@@ -278,7 +270,7 @@ _USING: Final = (
                 "with --input: file for the translations, replaced atomically; resumes after a stop",
             ),
             option("--format", "output format (default: text)", choices=("text", "tsv", "jsonl"), default="text"),
-            option("--n-best K", "number of translations of each text, best first (default: 1)", type=int, default=1),
+            option("--n-best K", "number of translations of each text, best first (default: 1)", default=1),
             option("--scores", "add log-probabilities (tsv, jsonl)", action="store_true"),
             option("--alignment", "add the word alignment (tsv, jsonl)", action="store_true"),
             option("--attention", "add the attention weights (jsonl)", action="store_true"),
@@ -322,25 +314,21 @@ _USING: Final = (
         options=(
             *(RUNS, CHECKPOINT, *SEARCH),
             option("--host NAME", "address to listen on (default: 127.0.0.1)", default="127.0.0.1"),
-            option("--port N", "port to listen on; 0 chooses a free one (default: 8000)", type=int, default=8000),
+            option("--port N", "port to listen on; 0 chooses a free one (default: 8000)", default=8000),
             option("--allow-host NAME", _SPARE_HOST, dest="names", action="append", default=[]),
+            option("--characters N", "largest number of characters in a request (default: 5000)", default=5000),
+            option("--lines N", "largest number of lines in a request (default: 100)", default=100),
             option(
-                "--characters N", "largest number of characters in a request (default: 5000)", type=int, default=5000
-            ),
-            option("--lines N", "largest number of lines in a request (default: 100)", type=int, default=100),
-            option(
-                "--seconds N",
+                "--seconds SECONDS",
                 "time limit for the answer to a request, in seconds (default: 30)",
                 type=float,
                 default=30.0,
             ),
-            option("--connections N", "largest number of connections at a time (default: 500)", type=int, default=500),
+            option("--connections N", "largest number of connections at a time (default: 500)", default=500),
         ),
         examples=("translator serve --run runs/sample",),
         run="translator.cli.translating:serve",
     ),
-)
-_PLOTTING: Final = (
     Verb(
         "plot attention",
         "the attention weights of a model for one sentence",
@@ -348,8 +336,8 @@ _PLOTTING: Final = (
             *(RUN, CHECKPOINT, SET),
             option("text TEXT", "sentence to translate (default: a short example)", nargs="?"),
             option("--kind", "attention (default: cross)", choices=("cross", "encoder", "decoder"), default="cross"),
-            option("--layer N", "layer: last (default), all, or a number from 1", default="last"),
-            option("--head N", "head: mean (default), all, or a number from 1", default="mean"),
+            option("--layer LAYER", "layer: last (default), all, or a number from 1", default="last"),
+            option("--head HEAD", "head: mean (default), all, or a number from 1", default="mean"),
             _PICTURE,
         ),
         examples=('translator plot attention --run runs/sample "The children are at school." --output attention.png',),
@@ -369,14 +357,12 @@ _PLOTTING: Final = (
             option(
                 "--over", "horizontal axis (default: steps)", choices=("steps", "tokens", "minutes"), default="steps"
             ),
-            option("--smooth N", "smooth training curves by averaging N points (default: 1)", type=int, default=1),
+            option("--smooth N", "smooth training curves by averaging N points (default: 1)", default=1),
             _PICTURE,
         ),
         examples=("translator plot curves runs/a runs/b --metric chrf --output curves.svg",),
         run="translator.cli.plotting:curves",
     ),
-)
-_OTHERS: Final = (
     Verb(
         "download",
         "download a public corpus; no other verb downloads anything",
@@ -404,14 +390,6 @@ _OTHERS: Final = (
         examples=("translator doctor --json > doctor.json",),
         run="translator.cli.small_verbs:doctor",
     ),
-)
-VERBS: Final = (
-    *_TRAINING,
-    *_EVALUATION,
-    *_DERIVING,
-    *_USING,
-    *_PLOTTING,
-    *_OTHERS,
 )
 """All verbs, in the order of the help."""
 _GROUPS: Final = {"plot": ("PICTURE", "draw a picture of a run: attention, curves")}

@@ -3,7 +3,7 @@
 import os
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -310,17 +310,7 @@ def _scored(translated: ScoredSet, scoring: EvaluationConfig, variants: Mapping[
     )
     for metric in scoring.external_metrics:
         scores.append(external_score(metric, text.sources, translated.hypotheses, text.references))
-    named_scores = []
-    for score in scores:
-        named_score = replace(
-            score,
-            test_set=text.name,
-            search=translated.search,
-            checkpoint=translated.checkpoint,
-            left_out=text.left_out,
-        )
-        named_scores.append(named_score)
-    return replace(translated, scores=tuple(named_scores))
+    return translated.with_scores(scores)
 
 
 # --- summing up ---

@@ -8,9 +8,6 @@
 Line N of each text is sentence N; a reference that a sentence lacks is a blank line.
 """
 
-import contextlib
-import fcntl
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -25,7 +22,7 @@ from translator.corpus.held_out import HeldOutSet
 from translator.errors import RunError
 from translator.evaluation.metrics import Score, sentence_chrf
 from translator.evaluation.mistakes import MEANINGS, find_mistakes
-from translator.run.files import storage_errors, write_json, write_text
+from translator.run.files import locked, storage_errors, write_json, write_text
 from translator.run.folder import RunFolder
 from translator.run.records import RecordError, read_record
 
@@ -47,6 +44,20 @@ class ScoredSet:
         None  # sentences, from 1, whose translation reached the length limit; None: unknown
     )
     scores: tuple[Score, ...] = ()
+
+    def with_scores(self, scores: Sequence[Score]) -> "ScoredSet":
+        """Return the set with the scores of its translations, which get its names."""
+        named_scores = []
+        for score in scores:
+            named_score = replace(
+                score,
+                test_set=self.text.name,
+                search=self.search,
+                checkpoint=self.checkpoint,
+                left_out=self.text.left_out,
+            )
+            named_scores.append(named_score)
+        return replace(self, scores=tuple(named_scores))
 
     @cached_property
     def mistakes(self) -> list[dict[str, str]]:
@@ -208,17 +219,11 @@ def add_scores(folder: Path, scores: Sequence[Score], own_names: Sequence[str] =
     ranks = {name: rank for rank, name in enumerate(own_names)}
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder, os.O_RDONLY)
-    try:
-        # Two evaluations of a run may end at the same time, and neither may lose the scores of the other.
-        # The lock is on the folder itself, so it leaves no file.
-        with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
+    # Two evaluations of a run may end at the same time, and neither may lose the scores of the other.
+    with locked(folder):
         merged = list(scores)
         for score in read_scores(folder):
             if score.setting not in replaced_settings:
                 merged.append(score)
         merged.sort(key=lambda score: ranks.get(score.test_set, len(ranks)))  # stable
         write_json(folder / "scores.json", [asdict(score) for score in merged])
-    finally:
-        os.close(handle)

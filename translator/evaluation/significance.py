@@ -15,12 +15,8 @@ from translator.evaluation.text_variants import RAW, Spelling
 
 TRIALS: Final = 10_000  # of approximate randomisation
 Method = Literal["bootstrap", "randomisation"]
-METHODS: Final[Mapping[Method, str]] = {
-    "bootstrap": "paired bootstrap",
-    "randomisation": "paired approximate randomisation",
-}
-
-_KINDS: Final[Mapping[Method, Literal["bs", "ar"]]] = {"bootstrap": "bs", "randomisation": "ar"}
+METHODS: Final[Mapping[Method, Literal["bs", "ar"]]] = {"bootstrap": "bs", "randomisation": "ar"}
+"""The methods, with the names that sacreBLEU gives them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +70,8 @@ def paired_test(
     for name, texts in systems.items():
         spelt_systems.append((name, list(map(spell, texts))))
     draws = bounded_resamples(len(references)) if method == "bootstrap" else TRIALS
-    signature, results = resample(
-        spelt_systems, scorer(metric), reference_sides(references, spell), _KINDS[method], draws
-    )
+    sides = reference_sides(references, spell)
+    signature, results = resample(spelt_systems, scorer(metric), sides, METHODS[method], draws)
 
     # 2. Take each system's result, and its difference from the baseline; JSON cannot hold numbers of NumPy.
     system_results = []

@@ -15,7 +15,7 @@ from translator.evaluation.compare import SystemComparison
 from translator.evaluation.metrics import LOWER_IS_BETTER, Score, compute_scores, show_value
 from translator.evaluation.mistakes import MEANINGS
 from translator.evaluation.results import ScoredSet
-from translator.evaluation.significance import METHODS, SystemResult
+from translator.evaluation.significance import SystemResult
 from translator.evaluation.text_variants import RAW
 from translator.run.text import excerpt, text_table
 from translator.subword.glossary import Glossary
@@ -28,7 +28,7 @@ _MAX_LABEL: Final = 40  # characters of the name of a system
 _MAX_TITLE: Final = 300
 _NO_VALUE: Final = "–"
 _P_VALUES: Final = (
-    f"p (bs): {METHODS['bootstrap']}; p (ar): {METHODS['randomisation']}",
+    "p (bs): paired bootstrap; p (ar): paired approximate randomisation",
     "p: probability that chance gives a difference at least as large; it does not say how much the systems differ",
 )
 

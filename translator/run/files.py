@@ -163,13 +163,10 @@ def work_folder(path: Path) -> Iterator[Path]:
     with storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         work.mkdir()
-        handle = os.open(work, os.O_RDONLY)
     try:
-        with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield work
+        with locked(work):
+            yield work
     finally:
-        os.close(handle)
         shutil.rmtree(work, ignore_errors=True)
 
 
@@ -246,6 +243,19 @@ def restore_folders(parent: Path) -> None:
 
 
 # --- locks ---
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder itself, which leaves no file, while the block runs; wait for another process."""
+    with storage_errors(folder):
+        handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 @contextlib.contextmanager

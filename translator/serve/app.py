@@ -1,6 +1,7 @@
 """The web application: the page and the JSON API."""
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
@@ -19,7 +20,6 @@ from translator.inference.alignment import word_weights
 from translator.inference.files.line_reader import Block
 from translator.inference.files.paragraphs import joined_paragraphs
 from translator.inference.text.checks import checked_texts
-from translator.inference.translation import Translation
 from translator.inference.translator import Translator
 from translator.run.pages import page_script, render_page
 from translator.serve import Limits, most_translations
@@ -119,12 +119,10 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
     async def translate(body: TranslateRequest, request: Request) -> Response:
         lines = body.texts()
         translations = await translated(lines, Form(body.count, body.attention, body.terms()), request)
-        if translations is None:
-            return Response(status_code=499)  # nobody reads it
-        return JSONResponse({"lines": _line_records(lines, translations)})
+        return JSONResponse({"lines": list(map(_line_record, itertools.count(1), lines, translations))})
 
-    async def translated(lines: Sequence[str], form: Form, request: Request) -> list[LineTranslations] | None:
-        """Return the translations of each line, or None if the client has left."""
+    async def translated(lines: Sequence[str], form: Form, request: Request) -> list[LineTranslations]:
+        """Return the translations of each line; raise what the API answers."""
         request.scope["lines"] = len(lines)  # for the log
         _check_limits(model, lines, form)
         return await _while_connected(batcher.translate(lines, form), request, limits.seconds)
@@ -194,8 +192,8 @@ def _check_limits(model: dict[str, Any], lines: Sequence[str], form: Form) -> No
 
 async def _while_connected(
     translating: Awaitable[list[LineTranslations]], request: Request, seconds: float
-) -> list[LineTranslations] | None:
-    """Return the translations, or None if the client disconnects; raise HTTPException after `seconds`."""
+) -> list[LineTranslations]:
+    """Return the translations; raise HTTPException after `seconds`, or if the client disconnects."""
     work = asyncio.ensure_future(translating)
     disconnected = asyncio.ensure_future(_disconnected(request))
     try:
@@ -203,7 +201,7 @@ async def _while_connected(
         if work.done():
             return work.result()
         if disconnected.done():
-            return None
+            raise HTTPException(499, "the client has left")  # nobody reads it
         raise HTTPException(504, f"the translation took longer than {seconds:g} seconds and was cancelled; send less")
     finally:
         # A cancelled translation leaves the queue, so that its work does not delay others.
@@ -217,18 +215,12 @@ async def _disconnected(request: Request) -> None:
         pass
 
 
-def _line_records(lines: Sequence[str], translations: Sequence[LineTranslations]) -> list[dict[str, Any]]:
-    """Return the answer for each line, for JSON."""
+def _line_record(number: int, line: str, translations: LineTranslations) -> dict[str, Any]:
+    """Return the answer for a line, for JSON; with attention, alignments also have `weights` (see `word_weights`)."""
     records = []
-    for number, (line, line_translations) in enumerate(zip(lines, translations, strict=True), 1):
-        translation_records = [_record(translation) for translation in line_translations]
-        records.append({"line": number, "source": line, "translations": translation_records})
-    return records
-
-
-def _record(translation: Translation) -> dict[str, Any]:
-    """Return a translation for JSON; with attention, its alignment also has `weights` (see `word_weights`)."""
-    record = translation.to_json()
-    if translation.attention is not None:
-        record["alignment"]["weights"] = word_weights(translation.attention)
-    return record
+    for translation in translations:
+        record = translation.to_json()
+        if translation.attention is not None:
+            record["alignment"]["weights"] = word_weights(translation.attention)
+        records.append(record)
+    return {"line": number, "source": line, "translations": records}

@@ -18,8 +18,8 @@ from translator.inference.text.checks import checked_texts
 from translator.serve.batcher import Form, LineTranslations
 from translator.subword.source_text import is_mostly_in_script
 
-Translate = Callable[[Sequence[str], Form, Request], Awaitable[Sequence[LineTranslations] | None]]
-"""Returns the translations of each line, or None if the client has left; raises what the API answers."""
+Translate = Callable[[Sequence[str], Form, Request], Awaitable[Sequence[LineTranslations]]]
+"""Returns the translations of each line; raises what the API answers."""
 _FORMS: Final = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
@@ -64,8 +64,6 @@ def add_libretranslate(app: FastAPI, translate: Translate, languages: Languages,
             return JSONResponse({"error": error.detail}, error.status_code)
         except TranslatorError as error:
             return JSONResponse({"error": str(error)}, 400)
-        if translations is None:
-            return Response(status_code=499)  # nobody reads it
 
         # The best translation of each text, then the others.
         remaining = iter(translations)
