@@ -117,9 +117,10 @@ class TorchSearcher(Searcher):
         model_weights = []
         with self._evaluating():
             for model in self.models:
-                heads = weights_of_layers(model, source, target_input).cross[-1][0]  # (H, T, S)
-                model_weights.append(heads.float().mean(dim=0))
-        weights: npt.NDArray[np.float32] = torch.stack(model_weights).mean(dim=0).cpu().numpy()
+                last_layer = weights_of_layers(model, source, target_input).cross[-1]  # (1, H, T, S)
+                model_weights.append(last_layer[0].float().mean(dim=0))
+        mean_weights = torch.stack(model_weights).mean(dim=0)  # (T, S)
+        weights: npt.NDArray[np.float32] = mean_weights.cpu().numpy()
         return weights
 
     def useful_processes(self, size: int) -> int:

@@ -65,9 +65,9 @@ def translate_whole_file(translator: "Translator", file: WholeFile, name: str) -
     lines: list[str] = []
     bar: tqdm[object] = progress_bar(description=f"translating {name}", total=len(file.texts), unit="texts")
     with bar:
-        while len(lines) < len(file.texts):
-            texts = file.texts[len(lines) : len(lines) + LINES_AT_ONCE]
-            block = Block(first_line=len(lines) + 1, texts=texts, invalid=[])
+        for first in range(0, len(file.texts), LINES_AT_ONCE):
+            texts = file.texts[first : first + LINES_AT_ONCE]
+            block = Block(first_line=first + 1, texts=texts, invalid=[])
             lines += translate_block(translator, OutputForm(), block)
             bar.update(len(texts))
     return file.written(lines, translator.normalizer.languages[1].code)

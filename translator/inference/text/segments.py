@@ -65,8 +65,9 @@ class SegmentReader:
         segments = []
         source_texts = [self._source_text(text, self._glossary) for text in texts]
         all_ids = self._model.encode([source_text.text for source_text in source_texts])
-        for line, (text, source_text, ids) in enumerate(zip(texts, source_texts, all_ids, strict=True)):
-            segment = Segment(line=line, source=text, ids=ids, is_first=True, copied=source_text.copied)
+        for line, text in enumerate(texts):
+            copied = source_texts[line].copied
+            segment = Segment(line=line, source=text, ids=all_ids[line], is_first=True, copied=copied)
             segments.append(segment)
         return segments
 
