@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.export_stand_ins import POST, sample_pairs, small_run, taught
+from tests.support.export_stand_ins import sample_pairs, small_run
 from tests.support.sentences import trained
 from translator.config import SubwordConfig
-from translator.core.transformer import Transformer
 from translator.run.folder import RunFolder
 from translator.subword import JOINT_FILE, SOURCE_FILE, TARGET_FILE, SubwordPair
 
@@ -42,11 +41,6 @@ def subword(subword_folder: Path) -> SubwordPair:
 @pytest.fixture(scope="session")
 def joint(joint_folder: Path) -> SubwordPair:
     return SubwordPair.load(joint_folder)
-
-
-@pytest.fixture(scope="session")
-def learnt(subword: SubwordPair) -> Transformer:
-    return taught(POST, subword)
 
 
 @pytest.fixture(scope="session")

@@ -4,18 +4,12 @@ import ctypes
 import importlib.util
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from unittest.mock import Mock
 
 import ctranslate2
 import pytest
 
-from tests.support.export_stand_ins import TEXTS
-from translator import Translator
 from translator.errors import ConfigError
-from translator.export.package import export_run
-from translator.inference.engines.ctranslate2_library import choose_ctranslate2_device
-from translator.run.folder import RunFolder
-from translator.search.request import SearchRequest
+from translator.inference.engines.ctranslate2_library import choose_ctranslate2_device, library_errors
 
 
 def use_gpus(monkeypatch: pytest.MonkeyPatch, count: int, cublas: str = "") -> None:
@@ -34,7 +28,6 @@ def use_gpus(monkeypatch: pytest.MonkeyPatch, count: int, cublas: str = "") -> N
     ("name", "gpus", "expected"),
     [
         ("auto", 1, "cuda:0"),
-        ("cuda", 1, "cuda:0"),
         ("cuda:1", 2, "cuda:1"),
         ("cuda:1", 1, "cpu"),
         ("auto", 0, "cpu"),
@@ -49,6 +42,15 @@ def test_a_gpu_is_taken_where_cublas_loads(
     assert choose_ctranslate2_device(name, must_be_gpu=False) == expected
 
 
+def test_the_cpu_takes_the_place_of_a_gpu_without_cublas_with_one_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    use_gpus(monkeypatch, 1)
+    for _ in range(2):
+        assert choose_ctranslate2_device("cuda", must_be_gpu=False) == "cpu"
+    assert caplog.text.count("ctranslate2 translates on the CPU") == 1
+
+
 def test_cublas_is_loaded_from_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_gpus(monkeypatch, 1, str(tmp_path / "cublas" / "lib" / "libcublas.so.12"))
     package = ModuleSpec("nvidia", None, is_package=True)
@@ -57,22 +59,10 @@ def test_cublas_is_loaded_from_its_package(tmp_path: Path, monkeypatch: pytest.M
     assert choose_ctranslate2_device("cuda", must_be_gpu=True) == "cuda:0"
 
 
-def test_an_export_translates_on_a_machine_whose_gpu_lacks_cublas(
-    run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    folder = export_run(run.path, "ctranslate2", tmp_path / "out")
-    use_gpus(monkeypatch, 1)
-    translator = Translator.load(folder, overrides=["run.device=cuda"])
-    assert translator.searcher.arithmetic.startswith("cpu")
-    assert len(translator.translate_lines(TEXTS)) == len(TEXTS)
-    assert caplog.text.count("ctranslate2 translates on the CPU") == 1
-
-
 @pytest.mark.parametrize(
     ("name", "gpus", "message"),
     [
         ("cuda", 1, "install that, or use the CPU"),
-        ("cuda", 0, "`cuda` here, where it finds 0 CUDA GPUs"),
         ("cuda:2", 2, "`cuda:2` here, where it finds 2 CUDA GPUs"),
         ("mps", 1, "`mps` here"),
         ("tpu", 1, "the device is `auto`, `cpu`, `mps`, `cuda` or `cuda:N`, not `tpu`"),
@@ -95,15 +85,6 @@ def test_a_demanded_gpu_that_is_out_of_reach_is_refused(
         ("a bug", RuntimeError),
     ],
 )
-def test_only_errors_of_a_gpu_are_explained(
-    text: str, kind: type[Exception], run: RunFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    translator = Translator.load(run.path, engine="ctranslate2")
-    error = RuntimeError(text)
-    future = Mock(result=Mock(side_effect=error))  # CTranslate2 raises at the result of a translation
-    library_model = Mock(translate_batch=Mock(return_value=[future]), score_batch=Mock(side_effect=error))
-    monkeypatch.setattr(translator.searcher, "_model", library_model)
-    with pytest.raises(kind, match=text):
-        translator.searcher.find(SearchRequest([[5]], translator.search))
-    with pytest.raises(kind, match=text):
-        translator.searcher.score([[5]], [[6]], translator.search.settings)
+def test_only_errors_of_a_gpu_are_explained(text: str, kind: type[Exception]) -> None:
+    with pytest.raises(kind, match=text), library_errors():
+        raise RuntimeError(text)

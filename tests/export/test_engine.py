@@ -1,7 +1,6 @@
-"""One function loads a run or an export for either engine; it rejects anything else and never opens a pickle."""
+"""One function loads a run or an export for either engine; it rejects anything else."""
 
 import logging
-import pickle
 import shutil
 import subprocess
 import sys
@@ -11,35 +10,28 @@ from unittest.mock import Mock
 
 import pytest
 
-from tests.support.export_stand_ins import TEXTS, small_run
+from tests.support.export_stand_ins import TEXT, small_run
 from translator import Translator
 from translator.checkpoint.retention import mark_best
 from translator.checkpoint.state import PinnedCheckpoint, pin_checkpoint
 from translator.errors import InputError, RunError, StorageError
 from translator.export.package import export_run
+from translator.inference.engines.ctranslate2_library import fastest_precision
 from translator.run.folder import RunFolder
 
 TRANSLATION = "در باز است."
 FLOAT32 = "search.precision=float32"
 
 
-def exports_of(run: RunFolder) -> list[Path]:
-    return list((run.path / "export").glob("ctranslate2-*"))
+def test_a_run_is_exported_once_and_a_damaged_export_is_refused_until_it_is_deleted(run: RunFolder) -> None:
+    written = set()
+    for _ in range(2):
+        translator = Translator.load(run.path, engine="ctranslate2")
+        assert (translator.label, translator.checkpoint_name) == ("run", "step-000005")
+        (export,) = (run.path / "export").iterdir()
+        written.add((export / "model.bin").stat().st_ino)
+    assert len(written) == 1
 
-
-def test_a_run_is_exported_once(run: RunFolder, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.DEBUG, logger="translator"):
-        for _ in range(2):
-            translator = Translator.load(run.path, engine="ctranslate2")
-            assert translator.label == "run"
-            assert translator.checkpoint_name == "step-000005"
-    exportings = [message for message in caplog.messages if "exporting step-000005 for ctranslate2" in message]
-    assert len(exportings) == 1
-
-
-def test_a_damaged_cached_export_is_refused_until_it_is_deleted(run: RunFolder) -> None:
-    Translator.load(run.path, engine="ctranslate2")
-    (export,) = exports_of(run)
     (export / "model.bin").write_bytes(b"")
     with pytest.raises(RunError, match=f"damaged export: .*model.bin does not match its checksum; delete {export}"):
         Translator.load(run.path)
@@ -52,13 +44,13 @@ def test_best_may_move_while_its_checkpoint_is_loaded(
     engine: str, run: RunFolder, subword_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small_run(tmp_path, subword_folder, step=9)
-    (expected,) = Translator.load(run.path, engine="torch").score([TEXTS[0]], [TRANSLATION])
+    (expected,) = Translator.load(run.path, engine="torch").score([TEXT], [TRANSLATION])
 
     monkeypatch.setattr("translator.inference.engines.engine.pin_checkpoint", pin_and_move_best)
     translator = Translator.load(run.path, engine=engine, overrides=[FLOAT32])
     assert (run.checkpoints_folder / "best").readlink().name == "step-000005"
     assert translator.checkpoint_name == "step-000009"
-    (scored,) = translator.score([TEXTS[0]], [TRANSLATION])
+    (scored,) = translator.score([TEXT], [TRANSLATION])
     assert scored.score == pytest.approx(expected.score, rel=1e-4)
 
 
@@ -69,25 +61,13 @@ def pin_and_move_best(folder: Path, name: str) -> PinnedCheckpoint:
     return pinned
 
 
-def test_an_export_has_the_weights_of_the_checkpoint_it_names(
-    run: RunFolder, subword_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    small_run(tmp_path, subword_folder, step=9)
-    monkeypatch.setattr("translator.export.package.pin_checkpoint", pin_and_move_best)
-    folder = export_run(run.path, "safetensors", tmp_path / "out")
-    (checkpoint,) = (folder / "checkpoints").iterdir()
-    assert checkpoint.name == "step-000009"
-    weights = run.checkpoints_folder / "step-000009" / "model.safetensors"
-    assert (checkpoint / "model.safetensors").read_bytes() == weights.read_bytes()
-
-
 def test_ctranslate2_translates_without_importing_torch(run: RunFolder) -> None:
     Translator.load(run.path, engine="ctranslate2")
     code = "import sys; from translator.cli import main; main(sys.argv[1:]); assert 'torch' not in sys.modules"
-    arguments = ["translate", "--run", str(run.path), "--device", "cpu", TEXTS[0]]
+    arguments = ["translate", "--run", str(run.path), "--device", "cpu", TEXT]
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == f"{Translator.load(run.path).translate(TEXTS[0])}\n"
+    assert done.stdout == f"{Translator.load(run.path).translate(TEXT)}\n"
 
 
 @pytest.fixture(scope="module")
@@ -114,101 +94,32 @@ def test_an_engine_that_does_not_fit_is_refused(
         Translator.load([paths[name] for name in folders], **arguments)
 
 
-@pytest.fixture
-def int8_translator(run: RunFolder, tmp_path: Path) -> Translator:
-    return Translator.load(export_run(run.path, "ctranslate2", tmp_path / "out", quantization="int8"))
-
-
-def test_an_int8_export_computes_in_int8(run: RunFolder, int8_translator: Translator) -> None:
-    (rounded,) = int8_translator.score([TEXTS[0]], [TRANSLATION])
+def test_an_int8_export_computes_in_int8(run: RunFolder, tmp_path: Path) -> None:
+    int8_translator = Translator.load(export_run(run.path, "ctranslate2", tmp_path / "out", quantization="int8"))
+    (rounded,) = int8_translator.score([TEXT], [TRANSLATION])
     reference = Translator.load(run.path, overrides=[FLOAT32])
-    (exact,) = reference.score([TEXTS[0]], [TRANSLATION])
+    (exact,) = reference.score([TEXT], [TRANSLATION])
     assert int8_translator.identity != reference.identity
     assert (rounded.precision, exact.precision) == ("int8", "float32")
     assert rounded.score == pytest.approx(exact.score, rel=0.05)
     assert rounded.score != pytest.approx(exact.score, rel=1e-6)
 
 
-def test_an_export_for_another_program_is_refused(run: RunFolder, tmp_path: Path) -> None:
-    marian = export_run(run.path, "marian", tmp_path / "marian")
-    with pytest.raises(RunError, match=r"no run at .*marian \(it has no config\.yaml\); runs there: .*run"):
-        Translator.load(marian)
-
-
-def test_a_missing_engine_is_refused_with_advice(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ctranslate2", None)
-    with pytest.raises(InputError, match=r"ctranslate2 cannot be imported .*pip install"):
-        Translator.load(run.path, engine="ctranslate2")
-
-
-class Trap:
-    """An object that writes a file when it is unpickled."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> tuple[object, tuple[str, str]]:
-        return (open, (str(self.path), "w"))
-
-
-@pytest.fixture
-def trap(tmp_path: Path) -> Trap:
-    return Trap(tmp_path / "sprung")
-
-
-def test_a_pickled_model_is_never_loaded(trap: Trap, tmp_path: Path) -> None:
-    file = tmp_path / "model.pt"
-    file.write_bytes(pickle.dumps(trap))
-    with pytest.raises(RunError, match=r"model\.pt is a single file; give a run folder"):
-        Translator.load(file)
-    assert not trap.path.exists()
-
-
-def test_a_pickle_in_place_of_weights_is_never_loaded(run: RunFolder, trap: Trap) -> None:
-    weights = run.checkpoints_folder / "step-000005" / "model.safetensors"
-    weights.write_bytes(pickle.dumps(trap))
-    with pytest.raises(RunError, match=r"damaged .*model\.safetensors (is missing|does not match)"):
-        Translator.load(run.path)
-    assert not trap.path.exists()
-
-
-def test_a_pickle_in_an_export_is_never_loaded(out: Path, trap: Trap, tmp_path: Path) -> None:
-    folder = shutil.copytree(out, tmp_path / "copy")
-    (folder / "model.bin").write_bytes(pickle.dumps(trap))
-    with pytest.raises(RunError, match=r"damaged .*model\.bin (is missing|does not match)"):
-        Translator.load(folder)
-    assert not trap.path.exists()
-
-
-def test_auto_engine_prefers_ctranslate2_with_the_same_results(run: RunFolder) -> None:
-    greedy = ["search.method=greedy", FLOAT32]
-    automatic = Translator.load(run.path, engine="auto", overrides=greedy)
-    reference = Translator.load(run.path, engine="torch", overrides=greedy)
-    assert automatic.searcher.name == "ctranslate2"
-    assert reference.searcher.name == "torch"
-
-    translated = automatic.translations(TEXTS, attention=True)
-    expected = reference.translations(TEXTS, attention=True)
-    for (translation,), (expected_translation,) in zip(translated, expected, strict=True):
-        assert translation.text == expected_translation.text
-        assert translation.alignment == expected_translation.alignment
-        assert translation.score == pytest.approx(expected_translation.score, abs=1e-3)
-
-
-def assert_falls_back(caplog: pytest.LogCaptureFixture, reason: str, *folders: Path, overrides: Any = ()) -> None:
+def reason_for_torch(caplog: pytest.LogCaptureFixture, *folders: Path, overrides: Any = ()) -> str:
+    """Return why the engine `auto` is torch, as the log tells it."""
     with caplog.at_level(logging.INFO, logger="translator"):
         assert Translator.load(folders, overrides=overrides).searcher.name == "torch"
     (message,) = [message for message in caplog.messages if "torch" in message]
-    assert message.startswith(f"translating with the torch engine: {reason}")
+    return message.removeprefix("translating with the torch engine: ")
 
 
-def test_an_ensemble_falls_back_to_torch(run: RunFolder, caplog: pytest.LogCaptureFixture) -> None:
-    assert_falls_back(caplog, "several runs make an ensemble", run.path, run.path)
-
-
-def test_sampling_falls_back_to_torch(run: RunFolder, caplog: pytest.LogCaptureFixture) -> None:
-    reason = "sampling with CTranslate2 is not reproducible"
-    assert_falls_back(caplog, reason, run.path, overrides=["search.method=sampling"])
+def test_what_ctranslate2_does_not_support_falls_back_to_torch(
+    run: RunFolder, caplog: pytest.LogCaptureFixture
+) -> None:
+    sampling = ["search.method=sampling"]
+    assert reason_for_torch(caplog, run.path, overrides=sampling) == "sampling with CTranslate2 is not reproducible"
+    caplog.clear()
+    assert reason_for_torch(caplog, run.path, run.path) == "several runs make an ensemble"
 
 
 def test_an_export_that_cannot_be_written_falls_back_to_torch(
@@ -216,47 +127,45 @@ def test_an_export_that_cannot_be_written_falls_back_to_torch(
 ) -> None:
     full = Mock(side_effect=StorageError("cannot write export: no space left"))
     monkeypatch.setattr("translator.inference.engines.engine.exported_beside", full)
-    assert_falls_back(caplog, "cannot write export: no space left", run.path)
+    assert reason_for_torch(caplog, run.path) == "cannot write export: no space left"
 
 
-def test_a_missing_ctranslate2_falls_back_to_torch(
+def test_a_missing_ctranslate2_is_refused_with_advice_or_falls_back_to_torch(
     run: RunFolder, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
-    assert_falls_back(caplog, "ctranslate2 cannot be imported", run.path)
+    with pytest.raises(InputError, match=r"ctranslate2 cannot be imported .*pip install"):
+        Translator.load(run.path, engine="ctranslate2")
+    assert reason_for_torch(caplog, run.path).startswith("ctranslate2 cannot be imported")
 
 
 # --- search.precision: auto ---
 
 
-def supporting(monkeypatch: pytest.MonkeyPatch, machine: str, types: set[str]) -> None:
-    monkeypatch.setattr("platform.machine", lambda: machine)
-    monkeypatch.setattr("ctranslate2.get_supported_compute_types", lambda device: types)
-
-
 @pytest.mark.parametrize(
-    ("machine", "types", "precision"),
+    ("device", "machine", "types", "precision"),
     [
-        ("x86_64", {"float32", "int8"}, "int8"),
-        ("AMD64", {"float32", "int8"}, "int8"),
-        ("x86_64", {"float32"}, "float32"),
-        ("aarch64", {"float32", "int8"}, "float32"),  # not measured
+        ("cpu", "x86_64", {"float32", "int8"}, "int8"),
+        ("cpu", "x86_64", {"float32"}, "float32"),
+        ("cpu", "aarch64", {"float32", "int8"}, "float32"),  # not measured
+        ("cuda:0", "x86_64", {"float32", "int8"}, "float32"),
     ],
 )
 def test_auto_is_int8_where_it_gains(
-    machine: str,
-    types: set[str],
-    precision: str,
-    run: RunFolder,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    device: str, machine: str, types: set[str], precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    supporting(monkeypatch, machine, types)
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    monkeypatch.setattr("ctranslate2.get_supported_compute_types", lambda device: types)
+    assert fastest_precision(device) == precision
+
+
+def test_the_precision_of_auto_is_told(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("translator.inference.engines.engine.fastest_precision", lambda device: "int8")
     with caplog.at_level(logging.INFO, logger="translator"):
         translator = Translator.load(run.path)
-    assert translator.search.precision == precision
-    assert caplog.messages == [f"translating in {precision} (search.precision: auto)"]
-    ((translation,),) = translator.translations([TEXTS[0]])
-    assert translation.to_json()["precision"] == precision
-    # A continued file must not mix precisions.
-    assert ("int8" in translator.searcher.arithmetic) == (precision == "int8")
+    assert caplog.messages == ["translating in int8 (search.precision: auto)"]
+    ((translation,),) = translator.translations([TEXT])
+    assert translation.to_json()["precision"] == translator.search.precision == "int8"
+    assert "int8" in translator.searcher.arithmetic, "a continued file must not mix precisions"

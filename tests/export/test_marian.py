@@ -11,11 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.export_stand_ins import POST, sample_pairs, sample_rows, stand_in
-from tests.support.searching import search
-from translator.config import ModelConfig, SearchConfig
+from translator.config import SearchConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN
 from translator.core import EOS, PAD, SOS
-from translator.core.transformer import Transformer
 from translator.data import collate_source
 from translator.errors import InputError
 from translator.export.marian import generation_config, write_marian_weights
@@ -23,19 +21,9 @@ from translator.export.marian_tokenizer import write_marian_tokenizer
 from translator.export.package import check_format
 from translator.subword import SubwordPair
 
-GREEDY = SearchConfig(method="greedy", max_length_ratio=1.0)
-
 transformers: Any = importlib.import_module("transformers")  # its type annotations do not match its behaviour
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
-
-
-def exported(folder: Path, model: Transformer, config: ModelConfig, search: SearchConfig = GREEDY) -> Any:
-    write_marian_weights(folder, model, config, search)
-    marian, loading = transformers.MarianMTModel.from_pretrained(folder, output_loading_info=True)
-    for problem in ("missing_keys", "unexpected_keys", "mismatched_keys"):
-        assert not loading[problem], problem
-    return marian.eval()
 
 
 @torch.no_grad()
@@ -54,41 +42,20 @@ def test_logits_agree(activation: str, tied: str, subword: SubwordPair, joint: S
     expected = model(source, target_input)
 
     def assert_logits(marian: Any) -> None:
-        output = marian(input_ids=source, attention_mask=source_mask, decoder_input_ids=target_input)
+        output = marian.eval()(input_ids=source, attention_mask=source_mask, decoder_input_ids=target_input)
         torch.testing.assert_close(output.logits, expected, atol=1e-4, rtol=0)
 
-    marian = exported(tmp_path, model, config)
+    write_marian_weights(tmp_path, model, config, SearchConfig(beam_size=7, length_penalty=0.8))
+    marian, loading = transformers.MarianMTModel.from_pretrained(tmp_path, output_loading_info=True)
+    for problem in ("missing_keys", "unexpected_keys", "mismatched_keys"):
+        assert not loading[problem], problem
     assert_logits(marian)
+    assert marian.generation_config.forced_eos_token_id is None, "Marian's own default would force token 0"
+    assert (marian.generation_config.num_beams, marian.generation_config.length_penalty) == (7, 0.8)
 
     # Saving it again, as after fine-tuning, must lose nothing.
     marian.save_pretrained(tmp_path / "again")
-    assert_logits(transformers.MarianMTModel.from_pretrained(tmp_path / "again").eval())
-
-
-def test_greedy_search_agrees_on_many_sentences(learnt: Transformer, subword: SubwordPair, tmp_path: Path) -> None:
-    source = collate_source(sample_rows(subword, 100))
-    expected = [hypotheses[0] for hypotheses in search(learnt, source, GREEDY)]
-    different_outputs = {hypothesis.tokens for hypothesis in expected}
-    assert len(different_outputs) > 40, "the model tells sentences apart"
-
-    longest = max(len(hypothesis.tokens) for hypothesis in expected) + 1
-    marian = exported(tmp_path, learnt, POST)
-    generated = marian.generate(
-        input_ids=source,
-        attention_mask=(source != PAD).long(),
-        max_new_tokens=longest,
-    )
-    for row, hypothesis in zip(generated.tolist(), expected, strict=True):
-        ending = [EOS] if hypothesis.finished else []
-        tokens = [SOS, *hypothesis.tokens, *ending]
-        assert row[: len(tokens)] == tokens
-
-
-def test_generation_config_follows_the_beam_search_settings(subword: SubwordPair, tmp_path: Path) -> None:
-    marian = exported(tmp_path, stand_in(POST, subword), POST, SearchConfig(beam_size=7, length_penalty=0.8))
-    assert marian.generation_config.forced_eos_token_id is None, "Marian's own default would force token 0"
-    assert marian.generation_config.num_beams == 7
-    assert marian.generation_config.length_penalty == 0.8
+    assert_logits(transformers.MarianMTModel.from_pretrained(tmp_path / "again"))
 
 
 def test_generation_config_follows_the_sampling_settings() -> None:
@@ -121,6 +88,7 @@ TEXTS = [
     "",
     "می‌رود",
 ]
+PERSIAN_TEXTS = [persian for _, persian in sample_pairs("test")[:200]]
 
 
 class Tokenizers(NamedTuple):
@@ -143,20 +111,16 @@ def with_eos(rows: list[list[int]]) -> list[list[int]]:
     return [[*row, EOS] for row in rows]
 
 
-def test_marian_tokenizer_gives_our_source_ids(tokenizers: Tokenizers) -> None:
+def test_marian_tokenizer_has_our_ids(tokenizers: Tokenizers) -> None:
+    marian = tokenizers.marian
+    assert (marian.pad_token_id, marian.bos_token_id, marian.eos_token_id) == (PAD, SOS, EOS)
+    assert marian.model_max_length == 64
     texts = [*TEXTS, *(english for english, _ in sample_pairs("test")[:300])]
-    rows = tokenizers.marian(texts)["input_ids"]
+    rows = marian(texts)["input_ids"]
     assert rows == with_eos(tokenizers.subword.source.encode(texts))
     ids = set(chain.from_iterable(rows))
     assert ids & tokenizers.subword.source.byte_ids, "some characters are bytes"
-
-
-PERSIAN_TEXTS = [persian for _, persian in sample_pairs("test")[:200]]
-
-
-def test_marian_tokenizer_gives_our_target_ids(tokenizers: Tokenizers) -> None:
-    expected = with_eos(tokenizers.subword.target.encode(PERSIAN_TEXTS))
-    assert tokenizers.marian(text_target=PERSIAN_TEXTS)["input_ids"] == expected
+    assert marian(text_target=PERSIAN_TEXTS)["input_ids"] == with_eos(tokenizers.subword.target.encode(PERSIAN_TEXTS))
 
 
 def test_marian_tokenizer_decodes_to_our_text(tokenizers: Tokenizers) -> None:
@@ -165,16 +129,6 @@ def test_marian_tokenizer_decodes_to_our_text(tokenizers: Tokenizers) -> None:
     generated = [[SOS, *row, EOS, PAD] for row in rows]
     decoded = tokenizers.marian.batch_decode(generated, skip_special_tokens=True)
     assert decoded == target.decode_ids(generated)
-
-
-def test_marian_tokenizer_has_our_special_tokens(tokenizers: Tokenizers) -> None:
-    assert tokenizers.marian.pad_token_id == PAD
-    assert tokenizers.marian.bos_token_id == SOS
-    assert tokenizers.marian.eos_token_id == EOS
-
-
-def test_marian_tokenizer_has_the_length_limit(tokenizers: Tokenizers) -> None:
-    assert tokenizers.marian.model_max_length == 64
 
 
 @settings(deadline=None, max_examples=50)

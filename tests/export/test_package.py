@@ -6,8 +6,6 @@ import json
 import re
 import shutil
 import textwrap
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ import yaml
 from tests.support.export_stand_ins import small_run
 from translator import Translator
 from translator.corpus.normalizer.normalizer_file import read_rules, rules_of_run
-from translator.errors import CheckpointError, InputError, RunError
+from translator.errors import RunError, TranslatorError
 from translator.evaluation.metrics import Score
 from translator.evaluation.results import add_scores
 from translator.export.model_card import licence_warnings
@@ -33,11 +31,8 @@ FILES = {
 SENTENCE = "The children are at school."
 
 
-def code_of_card(folder: Path) -> str:
-    """Return the program in the model card."""
-    card = (folder / "README.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", card, flags=re.DOTALL)
-    return str(code)
+def card_of(export: Path) -> str:
+    return (export / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -54,25 +49,18 @@ def exports(subword_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> d
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_each_format_has_its_files_and_names_its_origin(name: str, exports: dict[str, Path]) -> None:
-    names = {entry.name for entry in exports[name].iterdir()}
-    assert FILES[name] | {"README.md", "export.json"} <= names
-    index = read_index(exports[name])
+def test_each_format_has_its_files_names_its_origin_and_no_local_path(
+    name: str, exports: dict[str, Path], shared_run: RunFolder
+) -> None:
+    folder = exports[name]
+    assert FILES[name] | {"README.md", "export.json"} <= {entry.name for entry in folder.iterdir()}
+    index = read_index(folder)
     assert (index.format, index.quantization, index.run, index.state.step) == (name, "float32", "run", 5)
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_an_export_names_no_local_path(name: str, exports: dict[str, Path]) -> None:
-    place = str(exports[name].parent)
-    for file in exports[name].rglob("*"):
-        if file.suffix in (".yaml", ".json", ".md"):
-            assert place not in file.read_text(encoding="utf-8"), file
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_an_export_has_the_normalizer_of_its_run(name: str, exports: dict[str, Path], shared_run: RunFolder) -> None:
-    (rules_file,) = exports[name].rglob("normalizer.json")
+    (rules_file,) = folder.rglob("normalizer.json")
     assert read_rules(rules_file) == rules_of_run(shared_run)
+    for file in folder.rglob("*"):
+        if file.suffix in (".yaml", ".json", ".md"):
+            assert str(folder.parent) not in file.read_text(encoding="utf-8"), file
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +75,7 @@ def first_words(shared_run: RunFolder) -> str:
 def test_each_format_is_self_contained_and_its_card_code_works(
     name: str, exports: dict[str, Path], first_words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code = code_of_card(exports[name])
+    (code,) = re.findall(r"```python\n(.*?)```", card_of(exports[name]), flags=re.DOTALL)
     assert SENTENCE in code
     monkeypatch.chdir(exports[name])
     with contextlib.redirect_stdout(io.StringIO()) as printed:
@@ -97,31 +85,31 @@ def test_each_format_is_self_contained_and_its_card_code_works(
 
 
 @pytest.mark.parametrize(
-    ("name", "quantization", "message"),
+    ("source", "name", "options", "message"),
     [
-        ("marian", None, r"the Marian format .* model\.norm is `pre`"),
-        ("onnx", None, r"cannot export to `onnx`; choose one of: ctranslate2, marian, safetensors"),
-        ("marian", "int8", r"marian cannot hold weights as `int8`; choose one of: float32, float16, bfloat16"),
+        ("run", "onnx", {}, r"cannot export to `onnx`; choose one of: ctranslate2, marian, safetensors"),
+        (
+            "run",
+            "marian",
+            {"quantization": "int8"},
+            r"marian cannot hold weights as `int8`; choose one of: float32, fl",
+        ),
+        ("run", "safetensors", {"checkpoint": "7"}, "no checkpoint `7`"),
+        ("export", "safetensors", {}, "ctranslate2 is an export for CTranslate2 and has no checkpoint to export"),
     ],
 )
-def test_an_impossible_format_is_refused_before_anything_is_written(
-    name: str, quantization: str | None, message: str, subword_folder: Path, tmp_path: Path
+def test_an_impossible_export_is_refused_before_anything_is_written(
+    source: str,
+    name: str,
+    options: dict[str, str],
+    message: str,
+    shared_run: RunFolder,
+    exports: dict[str, Path],
+    tmp_path: Path,
 ) -> None:
-    run = small_run(tmp_path, subword_folder, norm="pre")
-    with pytest.raises(InputError, match=message):
-        export_run(run.path, name, tmp_path / "out", quantization=quantization)
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_missing_checkpoint_is_refused_before_anything_is_written(shared_run: RunFolder, tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="no checkpoint `7`"):
-        export_run(shared_run.path, "safetensors", tmp_path / "out", checkpoint="7")
-    assert not (tmp_path / "out").exists()
-
-
-def test_an_export_is_not_exported_again(exports: dict[str, Path], tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="ctranslate2 is an export for CTranslate2 and has no checkpoint to export"):
-        export_run(exports["ctranslate2"], "safetensors", tmp_path / "out")
+    folder = shared_run.path if source == "run" else exports["ctranslate2"]
+    with pytest.raises(TranslatorError, match=message):
+        export_run(folder, name, tmp_path / "out", **options)
     assert not (tmp_path / "out").exists()
 
 
@@ -132,6 +120,7 @@ def export(exports: dict[str, Path], tmp_path: Path) -> Path:
 
 
 def test_damage_to_any_file_except_the_card_is_detected(export: Path) -> None:
+    (export / "README.md").write_text("my own words", encoding="utf-8")
     files = [path for path in export.rglob("*") if path.is_file() and path.name not in ("README.md", INDEX_FILE)]
     assert len(files) == 8
     for file in files:
@@ -152,29 +141,13 @@ def test_damage_to_any_file_except_the_card_is_detected(export: Path) -> None:
     assert read_index(export).quantization == "float32", "all is as it was"
 
 
-def test_the_card_of_an_export_may_be_edited(export: Path) -> None:
-    (export / "README.md").write_text("my own words", encoding="utf-8")
-    assert read_index(export).quantization == "float32"
-
-
-def edited(export: Path, **values: Any) -> bytes:
-    """Return the index of an export with other values, under its old checksum."""
-    return json.dumps(json.loads((export / INDEX_FILE).read_bytes()) | values).encode()
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [lambda export: b"", lambda export: b"[" * 100_000, lambda export: b"\xff", partial(edited, quantization="int8")],
-    ids=["empty", "deep", "binary", "edited"],
-)
-def test_a_changed_index_is_reported_as_damage(damage: Callable[[Path], bytes], export: Path) -> None:
-    (export / INDEX_FILE).write_bytes(damage(export))
-    with pytest.raises(RunError, match=r"damaged export: .*export\.json is damaged"):
-        read_index(export)
-
-
-def card_of(run: RunFolder, folder: Path) -> str:
-    return (export_run(run.path, "safetensors", folder) / "README.md").read_text(encoding="utf-8")
+def test_a_changed_index_is_reported_as_damage(export: Path) -> None:
+    index = export / INDEX_FILE
+    edited = json.dumps(json.loads(index.read_bytes()) | {"quantization": "int8"})  # under its old checksum
+    for content in ("[" * 100_000, edited):
+        index.write_text(content, encoding="utf-8")
+        with pytest.raises(RunError, match=r"damaged export: .*export\.json is damaged"):
+            read_index(export)
 
 
 def bleu_score(value: float, checkpoint: str) -> Score:
@@ -193,35 +166,39 @@ def bleu_score(value: float, checkpoint: str) -> Score:
 
 
 @pytest.fixture(scope="module")
-def card(subword_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The card of a run with rules of its own, whose exported checkpoint and another one were evaluated."""
+def evaluated(subword_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An export of a run with rules of its own, of which this checkpoint and another one were evaluated."""
     folder = tmp_path_factory.mktemp("card")
     run = small_run(folder, subword_folder, rules="normalization: {mojibake: false, digits: ascii}")
     add_scores(run.evaluation_folder, [bleu_score(12.34, "step-000005"), bleu_score(98.76, "step-000001")])
-    return card_of(run, folder / "out")
+    return export_run(run.path, "safetensors", folder / "out")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "| sample | train | not stated | It comes with translator, Apache 2.0. |",
-        "| tatoeba | test | not stated | not stated; a public corpus of this name is Tatoeba",
-        "CC BY 2.0 FR",
-        "| tatoeba | 7, 2 of 9 left out (lines 3, 9) | bleu |",
-        "12.34 (11.34–13.34)",
-        r"`nrefs:1\|tok:13a`",
-        "subword/normalizer.json",
-        "digits: ascii",
-        "up to 60 tokens",
-        "NormalizationConfig(mojibake=False, digits='ascii')",
-    ],
+CARD = (
+    "| sample | train | not stated | It comes with translator, Apache 2.0. |",
+    "| tatoeba | test | not stated | not stated; a public corpus of this name is Tatoeba",
+    "CC BY 2.0 FR",
+    "| tatoeba | 7, 2 of 9 left out (lines 3, 9) | bleu |",
+    "12.34 (11.34–13.34)",
+    r"`nrefs:1\|tok:13a`",
+    "subword/normalizer.json",
+    "digits: ascii",
+    "up to 60 tokens",
+    "NormalizationConfig(mojibake=False, digits='ascii')",
 )
-def test_card_states_data_licence_scores_and_normalization_rules(words: str, card: str) -> None:
-    assert words in card
 
 
-def test_the_card_begins_with_metadata_for_the_hub(card: str) -> None:
-    metadata = yaml.safe_load(card.split("---\n")[1])
+def test_card_states_data_licence_rules_and_the_scores_of_its_own_weights(
+    evaluated: Path, exports: dict[str, Path]
+) -> None:
+    card = card_of(evaluated)
+    assert [words for words in CARD if words not in card] == []
+    assert "98.76" not in card
+    assert "step-000005 was not evaluated before it was exported." in card_of(exports["safetensors"])
+
+
+def test_the_card_begins_with_metadata_for_the_hub(evaluated: Path) -> None:
+    metadata = yaml.safe_load(card_of(evaluated).split("---\n")[1])
     assert metadata["license"] == "other"
     assert metadata["datasets"] == ["sample", "tatoeba"]
     (model,) = metadata["model-index"]
@@ -230,42 +207,24 @@ def test_the_card_begins_with_metadata_for_the_hub(card: str) -> None:
     assert result["metrics"] == [{"type": "bleu", "value": 12.34}]
 
 
-@pytest.mark.parametrize(
-    ("licence", "warning"),
-    [
-        (None, "the licence of `sample` is not stated (corpus.sources.licence)"),
-        ("CC BY-NC 4.0", "the licence of `sample` forbids commercial use: CC BY-NC 4.0"),
-        ("CC-BY-4.0", None),
-    ],
-)
-def test_an_export_warns_of_a_licence_that_is_missing_or_not_commercial(
-    run: RunFolder, licence: str | None, warning: str | None
-) -> None:
-    config = run.config()
+def test_an_export_warns_of_a_licence_that_is_missing_or_not_commercial(shared_run: RunFolder) -> None:
+    config = shared_run.config()
     (source, *_) = config.corpus.sources
-    source = source.model_copy(update={"licence": licence, "use": "train"})
-    corpus = config.corpus.model_copy(update={"sources": (source,)})
-    assert licence_warnings(config.model_copy(update={"corpus": corpus})) == ([warning] if warning else [])
+    warnings = []
+    for licence in (None, "CC BY-NC 4.0", "CC-BY-4.0"):
+        sources = (source.model_copy(update={"licence": licence, "use": "train"}),)
+        corpus = config.corpus.model_copy(update={"sources": sources})
+        warnings += licence_warnings(config.model_copy(update={"corpus": corpus}))
+    assert warnings == [
+        "the licence of `sample` is not stated (corpus.sources.licence)",
+        "the licence of `sample` forbids commercial use: CC BY-NC 4.0",
+    ]
 
 
-def test_card_states_no_score_of_other_weights(card: str) -> None:
-    assert "98.76" not in card
-
-
-def test_card_of_a_run_that_was_not_evaluated_says_so(run: RunFolder, tmp_path: Path) -> None:
-    card = card_of(run, tmp_path / "bare")
-    assert "Checkpoint step-000005 was not evaluated before it was exported." in card
-
-
-def test_code_of_the_card_makes_the_normalizer_of_the_model(
-    subword_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = small_run(tmp_path, subword_folder, rules="normalization: {digits: ascii}")
-    folder = tmp_path / "out"
-    card = card_of(run, folder)
+def test_code_of_the_card_makes_the_normalizer_of_the_model(evaluated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    card = card_of(evaluated)
     (code,) = re.findall(r"^(    from pathlib .*?normalize = .*?)$", card, flags=re.DOTALL | re.MULTILINE)
-
-    monkeypatch.chdir(folder)
+    monkeypatch.chdir(evaluated)
     names: dict[str, Any] = {}
     exec(compile(textwrap.dedent(code), "README.md", "exec"), names)  # noqa: S102 - our own words
     assert names["normalize"]("“yes” .") == '"yes".'

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 
-from translator.inference.alignment import Alignment, AttentionMap, align_words, word_spans, word_weights
+from translator.inference.alignment import Alignment, AttentionMap, align_words, word_weights
 
 
 class Pieces:
@@ -32,49 +31,25 @@ class Pair:
 PAIR: Any = Pair()
 
 
-@pytest.mark.parametrize(
-    ("pieces", "expected"),
+WEIGHTS = np.array(
     [
-        ([], []),
-        (["▁the", "▁", "do", "or", "."], [(0, 1), (1, 5)]),
-        (["do", "or", "▁the"], [(0, 2), (2, 3)]),
-        (["▁", "▁the", "do"], [(0, 3)]),
-        (["▁the", "▁"], [(0, 1), (1, 2)]),
+        [0.45, 0.20, 0.20, 0.15, 0.00],  # `the` has the largest single weight, `door` the largest sum
+        [0.10, 0.00, 0.00, 0.05, 0.85],  # attention to EOS is ignored
+        [0.15, 0.00, 0.00, 0.05, 0.80],
+        [0.10, 0.00, 0.00, 0.05, 0.85],
+        [0.00, 0.00, 0.00, 0.00, 1.00],
     ],
+    dtype=np.float32,
 )
-def test_word_spans_group_the_pieces_of_each_word(pieces: list[str], expected: list[tuple[int, int]]) -> None:
-    assert word_spans(pieces) == expected
 
 
-def test_each_target_word_aligns_to_the_most_attended_source_word() -> None:
-    weights = np.array(
-        [
-            [0.45, 0.20, 0.20, 0.15, 0.00],  # `the` has the largest single weight, `door` the largest sum
-            [0.60, 0.10, 0.10, 0.10, 0.10],
-            [0.10, 0.00, 0.00, 0.05, 0.85],  # attention to EOS is ignored
-            [0.10, 0.00, 0.00, 0.05, 0.85],
-            [0.00, 0.00, 0.00, 0.00, 1.00],
-        ],
-        dtype=np.float32,
-    )
-    alignment = align_words(PAIR, range(4), range(4), weights)
-    assert alignment == Alignment(
-        source=("the", "door"),
-        target=("درها", "را."),
-        pairs=((0, 0), (0, 1)),
-    )
-
-
-def test_a_target_word_of_one_piece_aligns_to_the_source_word_of_the_largest_sum() -> None:
-    weights = np.array([[0.45, 0.20, 0.20, 0.15, 0.00]], dtype=np.float32)
-    alignment = align_words(PAIR, range(4), [0], weights)
-    assert alignment.pairs == ((1, 0),)
+def test_each_target_word_aligns_to_the_source_word_with_the_largest_sum_over_their_pieces() -> None:
+    expected = Alignment(source=("the", "door"), target=("درها", "را."), pairs=((1, 0), (0, 1)))
+    assert align_words(PAIR, range(4), range(4), WEIGHTS) == expected
 
 
 def test_a_source_without_words_aligns_to_nothing() -> None:
-    weights = np.array([[0.45, 0.20, 0.20, 0.15, 0.00]], dtype=np.float32)
-    alignment = align_words(PAIR, [], [0], weights)
-    assert alignment == Alignment(source=(), target=("در",), pairs=())
+    assert align_words(PAIR, [], [0], WEIGHTS[:1]) == Alignment(source=(), target=("در",), pairs=())
 
 
 def test_word_weights_sum_source_pieces_and_average_target_pieces() -> None:
@@ -90,9 +65,6 @@ def test_word_weights_sum_source_pieces_and_average_target_pieces() -> None:
         weights=np.array(rows, np.float32),
     )
     stopped = AttentionMap(source=["▁d", "</s>"], target=["▁w"], weights=np.array([[0.75, 0.25]], np.float32))
-    assert word_weights([finished, stopped]) == [[[0, 0.75], [1, 0.25]], [[1, 0.25]], [[2, 0.75]]]
-
-
-def test_a_text_without_words_has_no_word_weights() -> None:
-    empty = AttentionMap(source=["</s>"], target=["</s>"], weights=np.ones((1, 1), np.float32))
-    assert word_weights([empty]) == []
+    without_words = AttentionMap(source=["</s>"], target=["</s>"], weights=np.ones((1, 1), np.float32))
+    expected = [[[0, 0.75], [1, 0.25]], [[1, 0.25]], [[2, 0.75]]]
+    assert word_weights([finished, without_words, stopped]) == expected

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import termios
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.support.loud_translator import ENVIRONMENT, STOPPABLE, loud
 from tests.support.pipes import pipe_with
-from translator.errors import InputError, RunError, StorageError
+from translator.errors import InputError, RunError
 from translator.inference.files import block_translation, line_reader
 from translator.inference.files.block_translation import LINES_AT_ONCE, choose_processes, start_worker, translate_stream
 from translator.inference.files.document import Document
@@ -157,15 +156,6 @@ def test_two_processes_write_the_same_output_as_one(long_text: Path, caplog: pyt
     assert outputs[0].count("\n") == 2 * LINES_AT_ONCE
 
 
-def die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def test_a_killed_worker_process_is_reported_as_a_storage_error(long_text: Path) -> None:
-    with pytest.raises(StorageError, match=r"a worker process was killed; .* `search\.processes: 1` to translate"):
-        translate_stream(partial(loud, die), loud(processes=2), Document(long_text, TEXT), io.StringIO())
-
-
 def test_a_worker_process_with_other_weights_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(block_translation, "LOGGER", logging.getLogger("worker"))
     with pytest.raises(RunError, match=r"found other weights .*run the same command again, with --checkpoint STEP"):
@@ -179,13 +169,10 @@ def test_process_count_depends_on_the_engine_the_size_and_the_settings(
     text = tmp_path / "text"
     text.write_bytes(b"a" * 1000)
     translator = loud(processes=0)
-    translator.searcher.useful_processes = 3
-    translator.searcher.bytes_worth_processes = 1000
+    translator.searcher.useful_processes = lambda size: 3 if size == 1000 else 1
     assert choose_processes(translator, text) == 3
     assert choose_processes(translator, 0) == 1, "a pipe"
     assert choose_processes(loud(processes=64), text) == 4, "a recipe of a larger machine"
-    translator.searcher.bytes_worth_processes = 1001
-    assert choose_processes(translator, text) == 1
     translator.searcher.name = "ctranslate2"
     translator.search = loud(processes=2).search
     assert choose_processes(translator, text) == 1

@@ -19,7 +19,7 @@ from translator.inference.files.display import choose_display, visual_lines
 from translator.inference.files.line_reader import read_lines
 from translator.inference.text.joining import join_segments
 from translator.inference.text.long_sentences import split_text
-from translator.inference.text.output_text import OutputWriter, with_source_spelling, without_second_ending
+from translator.inference.text.output_text import output_texts, with_source_spelling, without_second_ending
 from translator.inference.text.segments import Segment
 from translator.inference.text.untranslated import cut_marks
 from translator.inference.translation import Translation
@@ -48,9 +48,10 @@ def output(text: str, source: str, search: dict[str, Any], prefix: str = "", cop
     """Return the output text of a model that has written `text`, with a placeholder of `copied` for each @."""
     words = Words(PLACEHOLDERS[0])
     pair: Any = type("Pair", (), {"source": words, "target": words})
-    writer = OutputWriter(pair, Normalizer(NormalizationConfig()), SearchConfig.model_validate(search))
+    settings = SearchConfig.model_validate(search)
     segment = Segment(line=0, source=source, ids=[], is_first=True, copied={PLACEHOLDERS[0]: copied})
-    (written,) = writer.texts(words.encode([text.replace("@", PLACEHOLDERS[0])]), segment, prefix)
+    rows = words.encode([text.replace("@", PLACEHOLDERS[0])])
+    (written,) = output_texts(rows, segment, prefix, pair, Normalizer(NormalizationConfig()), settings)
     return written
 
 

@@ -26,11 +26,10 @@ def test_length_limits_are_ratios_of_the_source_length(
     assert request.longest_outputs(positions) == longest
 
 
-@pytest.mark.parametrize(("positions", "longest"), [(100, [14, 19, 11]), (17, [14, 17, 11])])
-def test_a_forced_prefix_leaves_room_for_ten_more_tokens(positions: int, longest: list[int]) -> None:
-    config = SearchConfig(min_length_ratio=0.0, max_length_ratio=1.5)
-    request = SearchRequest(ROWS, config, prefixes=[[4] * 3, [4] * 9, []])
-    assert request.longest_outputs(positions) == longest
+def test_a_forced_prefix_leaves_room_for_ten_more_tokens() -> None:
+    request = SearchRequest(ROWS, SearchConfig(max_length_ratio=1.5), prefixes=[[4] * 3, [4] * 9, []])
+    assert request.longest_outputs(17) == [14, 17, 11]
+    assert request.longest_outputs(100) == [14, 19, 11]
 
 
 def test_rows_are_selected_with_their_prefixes() -> None:
@@ -43,6 +42,7 @@ def test_rows_are_equal_only_with_the_same_prefix() -> None:
     rows = [[5], [6], [5], [6]]
     assert SearchRequest(rows, SearchConfig()).first_equals() == [0, 1, 0, 1]
     assert SearchRequest(rows, SearchConfig(), prefixes=[[], [7], [], [8]]).first_equals() == [0, 1, 0, 3]
+    assert SearchRequest(rows, SearchConfig(method="sampling")).first_equals() == [0, 1, 2, 3], "draws differ"
 
 
 @pytest.mark.parametrize(

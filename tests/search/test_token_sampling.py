@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 import torch
@@ -14,9 +13,7 @@ from tests.support.known_model import KnownModel, sources
 from translator.config import SearchConfig
 from translator.core import EOS, PAD, SOS
 from translator.core.hypothesis import Hypothesis
-from translator.core.search import beam_search
-from translator.search import token_sampling
-from translator.search.token_sampling import probabilities, sample_hypotheses, uniform_noise
+from translator.search.token_sampling import draw, probabilities, sample_hypotheses, uniform_noise
 
 
 def drawn_hypotheses(
@@ -78,7 +75,7 @@ LIMITS = [8, 3, 6, 1]
 
 @settings(deadline=None, max_examples=20)
 @given(st.integers(0, 10**6), st.integers(0, 100), st.integers(1, 4), st.permutations(range(4)))
-def test_samples_do_not_depend_on_the_batch_and_its_order(
+def test_draws_are_ranked_and_depend_neither_on_the_batch_nor_on_the_number_of_draws(
     seed: int, noise_seed: int, count: int, order: list[int]
 ) -> None:
     model = KnownModel(seed)
@@ -89,46 +86,14 @@ def test_samples_do_not_depend_on_the_batch_and_its_order(
     for name, limit, hypotheses in zip(names, limits, results, strict=True):
         alone = drawn_hypotheses(model, sources(name), [limit], config, count)
         assert alone == hypotheses
+        assert alone == sorted(alone, key=lambda hypothesis: -hypothesis.normalized_score)
+        more_draws = drawn_hypotheses(model, sources(name), [limit], config, count + 2)
+        assert Counter(alone) <= Counter(more_draws)
 
 
-@settings(deadline=None, max_examples=20)
-@given(st.integers(0, 10**6), st.integers(0, 100), st.integers(1, 4))
-def test_more_draws_include_those_of_fewer(seed: int, noise_seed: int, count: int) -> None:
-    model = KnownModel(seed)
-    config = SearchConfig(temperature=1.3, seed=noise_seed)
-    fewer_draws = Counter(drawn_hypotheses(model, sources(10), [8], config, count))
-    more_draws = Counter(drawn_hypotheses(model, sources(10), [8], config, count + 2))
-    assert fewer_draws <= more_draws
-
-
-def test_draws_are_ranked_by_normalized_score() -> None:
-    draws = drawn_hypotheses(KnownModel(3), sources(10), [6], SearchConfig(temperature=1.5), 20)
-    scores = [hypothesis.normalized_score for hypothesis in draws]
-    assert len(set(scores)) > 5
-    assert scores == sorted(scores, reverse=True)
-
-
-@pytest.mark.parametrize("narrow", [{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 0.001}])
-def test_sampling_at_its_narrowest_settings_equals_greedy_search(narrow: dict[str, float]) -> None:
-    model = KnownModel(6)
-    source = sources(10, 11)
-    limits = [9, 7]
-    config = SearchConfig.model_validate(narrow)
-    greedy = replace(config.settings, beam_size=1)
-    greedy_results = beam_search(model, source, torch.tensor(limits), greedy)
-    results = sample_hypotheses(model, source, torch.tensor(limits), config, count=2)
-    for hypotheses, (expected,) in zip(results, greedy_results, strict=True):
-        assert [hypothesis.tokens for hypothesis in hypotheses] == [expected.tokens] * 2
-
-
-@pytest.mark.parametrize(("number", "token"), [(0.0, EOS), (1 - 2.0**-53, 6)])
-def test_extreme_noise_draws_the_first_or_the_last_allowed_token(
-    number: float, token: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    noise = torch.full((1, 1, 1), number, dtype=torch.float64)
-    monkeypatch.setattr(token_sampling, "uniform_noise", lambda *_: noise)
-    (hypothesis,) = drawn_hypotheses(KnownModel(1), sources(10), [1], SearchConfig(), 1)
-    assert produced_tokens(hypothesis) == (token,)
+def test_extreme_noise_draws_the_first_or_the_last_allowed_token() -> None:
+    distributions = torch.tensor([[0, 0.2, 0.3, 0.5, 0]] * 2, dtype=torch.float64)
+    assert draw(distributions, torch.tensor([0.0, 1 - 2.0**-53], dtype=torch.float64)).tolist() == [1, 3]
 
 
 def truncated_by_definition(logits: Tensor, top_k: int, top_p: float) -> Tensor | None:

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from translator.config import NormalizationConfig, SearchConfig
 from translator.core import EOS, SPECIAL_TOKENS
-from translator.core.hypothesis import Rows
 from translator.corpus.normalizer.normalizer import Normalizer
 from translator.inference.engines.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
@@ -87,12 +86,9 @@ class Echo(torch.nn.Module):
 class EchoSearcher(TorchSearcher):
     """Takes the attention from the model's word, instead of recording it."""
 
-    def cross_attention(self, rows: Rows, labels: Rows) -> list[Any]:
+    def cross_attention(self, row: Sequence[int], label: Sequence[int]) -> Any:
         model: Any = self.models[0]
-        maps = []
-        for row, label in zip(rows, labels, strict=True):
-            maps.append(model.cross_attention(len(row) + 1, len(label)).numpy())
-        return maps
+        return model.cross_attention(len(row) + 1, len(label)).numpy()
 
 
 def echo(

@@ -30,7 +30,7 @@ corpus:
 subword: {{vocabulary_size: 420, byte_fallback: true}}
 batching: {{max_length: 60}}
 model:
-  {{d_model: 32, heads: 4, encoder_layers: 2, decoder_layers: 2, feed_forward: 64, max_positions: 128, norm: {norm}}}
+  {{d_model: 32, heads: 4, encoder_layers: 2, decoder_layers: 2, feed_forward: 64, max_positions: 128, norm: post}}
 search: {{method: beam, beam_size: 3, max_length_ratio: 0.5, avoid_loops: false, processes: 1}}
 """
 
@@ -44,7 +44,7 @@ def sample_pairs(split: str) -> list[tuple[str, str]]:
     return pairs
 
 
-TEXTS = [english for english, _ in sample_pairs("test")[:6]]
+TEXT = sample_pairs("test")[0][0]
 
 
 def sample_rows(subword: SubwordPair, count: int) -> list[list[int]]:
@@ -100,9 +100,9 @@ def taught(config: ModelConfig, subword: SubwordPair, steps: int = 120) -> Trans
     return model.eval()
 
 
-def small_run(folder: Path, subword_folder: Path, norm: str = "post", step: int = 5, rules: str = "") -> RunFolder:
+def small_run(folder: Path, subword_folder: Path, step: int = 5, rules: str = "") -> RunFolder:
     """Write a run, never trained, into `folder`/run, or one more checkpoint, the best and last one."""
-    config = parse_config(RECIPE.format(folder=folder, sample=SAMPLE, norm=norm, rules=rules), "recipe", ())
+    config = parse_config(RECIPE.format(folder=folder, sample=SAMPLE, rules=rules), "recipe", ())
     run = RunFolder(Path(config.run.directory))
     run.write(config)
     run.keep_subword(subword_folder, CURRENT_RULES.to_json())

@@ -56,21 +56,13 @@ class Loud:
     glossary = NO_GLOSSARY
 
     def __init__(self, meanwhile: Callable[[], None] = lambda: None, **search: Any) -> None:
-        self.groups: list[list[str]] = []
         self.first_lines: list[int] = []
         self.search = SearchConfig(method="greedy", **{"processes": 1, **search})
-        settings = {
-            "name": "torch",
-            "arithmetic": "cpu",
-            "useful_processes": 2,
-            "bytes_worth_processes": 1,
-            "batch_rows": 64,
-        }
+        settings = {"name": "torch", "arithmetic": "cpu", "batch_rows": 64}
         self.searcher = type("Engine", (), settings)()
         self._meanwhile = meanwhile
 
     def translations(self, texts: Sequence[str], *, count: int, first_line: int, **_: object) -> list[list[Shout]]:
-        self.groups.append(list(texts))
         self.first_lines.append(first_line)
         self._meanwhile()
         for number, text in enumerate(texts, first_line):

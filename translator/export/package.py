@@ -62,7 +62,9 @@ def export_run(
             f"{run.path} is an export for CTranslate2 and has no checkpoint to export; give the run folder itself"
         )
     # Reading weights takes seconds, so all that can be refused without them is refused first.
-    _check_target(target, folder)
+    if target.is_dir() and any(target.iterdir()):
+        advice = "existing files are never overwritten; choose another folder, or delete this one first"
+        raise InputError(f"cannot export to {folder}: the folder is not empty; {advice}")
     config = run.config()
     # The checkpoint is pinned, since a training may move `best` meanwhile.
     pinned = pin_checkpoint(run.checkpoints_folder, checkpoint)
@@ -98,13 +100,6 @@ def export_run(
     for warning in licence_warnings(config):
         LOGGER.warning("%s; check what may be done with the model before you share it", warning)
     return target
-
-
-def _check_target(target: Path, folder: Path | str) -> None:
-    """Raise InputError if `target`, which the user calls `folder`, is a folder that is not empty."""
-    if target.is_dir() and any(target.iterdir()):
-        advice = "existing files are never overwritten; choose another folder, or delete this one first"
-        raise InputError(f"cannot export to {folder}: the folder is not empty; {advice}")
 
 
 def _write_run_files(export: Path, run: RunFolder, config: Config, index: ExportIndex, rules: NormalizerRules) -> None:

@@ -3,8 +3,8 @@
 T target length, S source length
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -67,47 +67,47 @@ def join_alignments(alignments: Iterable[Alignment]) -> Alignment:
 
 
 def attention_of(
-    searcher: Searcher, subword: SubwordPair, segment: Segment, hypotheses: Sequence[Hypothesis]
-) -> list[tuple[AttentionMap, Alignment]]:
-    """Return the attention map and the word alignment of each hypothesis.
+    searcher: Searcher, subword: SubwordPair, segment: Segment, hypothesis: Hypothesis
+) -> tuple[AttentionMap, Alignment]:
+    """Return the attention map and the word alignment of a hypothesis.
 
     Args:
         searcher: an engine that gives attention.
         subword: spells the ids of both sides.
         segment: the source; placeholders are shown as the text that they stand for.
-        hypotheses: translations of the segment.
+        hypothesis: a translation of the segment.
 
     Raises InputError: the engine gives no attention.
     """
     # 1. The weights. A finished hypothesis ends in EOS.
-    labels = []
-    for hypothesis in hypotheses:
-        ending = [EOS] if hypothesis.finished else []
-        labels.append([*hypothesis.tokens, *ending])
-    all_weights = searcher.cross_attention([segment.ids] * len(labels), labels)
+    label = list(hypothesis.tokens)
+    if hypothesis.finished:
+        label.append(EOS)
+    weights = searcher.cross_attention(segment.ids, label)
 
     # A tag is no word of the source; its attention goes to the words in proportion.
     tag_length = _tag_length(subword.source.pieces_of(segment.ids))
     source_ids = segment.ids[tag_length:]
-    all_weights = [_without_first(weights, tag_length) for weights in all_weights]
+    if tag_length:
+        weights = weights[:, tag_length:]
+        weights = weights / weights.sum(axis=1, keepdims=True)
 
-    # 2. The pieces and words of both sides.
+    # 2. The pieces and words of both sides, with the text of their placeholders.
     spellings = {}
     for placeholder in subword.source.placeholders:
         spellings[ord(placeholder)] = segment.copied.get(placeholder, "")
-    source_pieces = _shown(subword.source.pieces_of([*source_ids, EOS]), spellings)
-    looks = []
-    for hypothesis, label, weights in zip(hypotheses, labels, all_weights, strict=True):
-        target_pieces = _shown(subword.target.pieces_of(label), spellings)
-        aligned = align_words(subword, source_ids, hypothesis.tokens, weights)
-        alignment = Alignment(
-            source=tuple(_shown(aligned.source, spellings)),
-            target=tuple(_shown(aligned.target, spellings)),
-            pairs=aligned.pairs,
-        )
-        attention_map = AttentionMap(source=source_pieces, target=target_pieces, weights=weights)
-        looks.append((attention_map, alignment))
-    return looks
+
+    def shown(pieces: Iterable[str]) -> list[str]:
+        return [piece.translate(spellings) for piece in pieces]
+
+    attention_map = AttentionMap(
+        source=shown(subword.source.pieces_of([*source_ids, EOS])),
+        target=shown(subword.target.pieces_of(label)),
+        weights=weights,
+    )
+    alignment = align_words(subword, source_ids, hypothesis.tokens, weights)
+    source_words, target_words = tuple(shown(alignment.source)), tuple(shown(alignment.target))
+    return attention_map, replace(alignment, source=source_words, target=target_words)
 
 
 def _tag_length(pieces: Sequence[str]) -> int:
@@ -116,20 +116,6 @@ def _tag_length(pieces: Sequence[str]) -> int:
         if piece.strip(WORD_MARK) in SOURCE_TAGS and piece != WORD_MARK:
             return place + 1
     return 0
-
-
-def _without_first(weights: npt.NDArray[np.float32], count: int) -> npt.NDArray[np.float32]:
-    """Return attention (T, S) without the first `count` source pieces; rows sum to 1."""
-    if count == 0:
-        return weights
-    remaining = weights[:, count:]
-    shares: npt.NDArray[np.float32] = remaining / remaining.sum(axis=1, keepdims=True)
-    return shares
-
-
-def _shown(pieces: Sequence[str], spellings: Mapping[int, str]) -> list[str]:
-    """Return `pieces` with the text of their placeholders."""
-    return [piece.translate(spellings) for piece in pieces]
 
 
 def align_words(

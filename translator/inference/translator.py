@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 from translator.config import SearchConfig
 from translator.core.hypothesis import Hypothesis, Rows
@@ -16,7 +17,7 @@ from translator.inference.engines.engine import LoadedModel, load_model
 from translator.inference.text.checks import checked_texts, warn_of_lost_digits
 from translator.inference.text.joining import join_segments
 from translator.inference.text.loops import find_without_loops
-from translator.inference.text.output_text import OutputWriter
+from translator.inference.text.output_text import output_texts
 from translator.inference.text.segments import Segment, SegmentedTexts, SegmentReader
 from translator.inference.translation import Translation
 from translator.run.logging import LOGGER
@@ -24,6 +25,9 @@ from translator.search.request import SearchRequest
 from translator.subword.glossary import NO_GLOSSARY, Glossary
 from translator.subword.placeholders import hide
 from translator.subword.source_text import one_line
+
+_IMPOSSIBLE: Final = Hypothesis(tokens=(), score=-math.inf, normalized_score=-math.inf, finished=False)
+"""What a target is that the model cannot score."""
 
 
 class Translator(LoadedModel):
@@ -69,9 +73,8 @@ class Translator(LoadedModel):
 
     def translate(self, text: str) -> str:
         """Return the translation of one text, on one line; see `translate_lines`."""
-        ((translation, *_),) = self.translations([text], scored=False)
-        warn_of_lost_digits([text], [translation.text], first_line=1)
-        return translation.text
+        (line,) = self.translate_lines([text])
+        return line
 
     def translate_lines(self, texts: Iterable[str]) -> list[str]:
         """Return one line of translation for each text, in order; a text without words comes back as it is.
@@ -126,7 +129,7 @@ class Translator(LoadedModel):
         texts = checked_texts(texts, "texts")
         beginnings = [""] * len(texts) if prefixes is None else checked_texts(prefixes, "prefixes")
         if attention and not self.searcher.gives_attention:
-            self.searcher.cross_attention([], [])  # raises
+            self.searcher.cross_attention([], [])  # raises InputError
 
         # 2. Read the texts, and search for the translations of their segments.
         segmented = self._segment_reader.read(texts, first_line, glossary, origins)
@@ -166,7 +169,8 @@ class Translator(LoadedModel):
         self, segment: Segment, hypotheses: Sequence[Hypothesis], prefix: str, *, attention: bool
     ) -> list[Translation]:
         """Return the translations of a segment, as a reader expects them; `prefix` is their forced beginning."""
-        texts = self._output_writer.texts([hypothesis.tokens for hypothesis in hypotheses], segment, prefix)
+        rows = [hypothesis.tokens for hypothesis in hypotheses]
+        texts = output_texts(rows, segment, prefix, self.subword, self.normalizer, self.search)
         translations = []
         for text, hypothesis in zip(texts, hypotheses, strict=True):
             translation = Translation(
@@ -178,15 +182,12 @@ class Translator(LoadedModel):
                 finished=hypothesis.finished,
                 source_tokens=len(segment.ids),
             )
+            # Attention takes a pass through the model of its own, so it is computed only on request.
+            if attention:
+                attention_map, alignment = attention_of(self.searcher, self.subword, segment, hypothesis)
+                translation = replace(translation, alignment=alignment, attention=(attention_map,))
             translations.append(translation)
-        if not attention:
-            return translations
-        # Attention takes a pass through the model of its own, so it is computed only on request.
-        with_attention = []
-        all_looks = attention_of(self.searcher, self.subword, segment, hypotheses)
-        for translation, (attention_map, alignment) in zip(translations, all_looks, strict=True):
-            with_attention.append(replace(translation, alignment=alignment, attention=(attention_map,)))
-        return with_attention
+        return translations
 
     def hypotheses(self, rows: Rows) -> list[list[Hypothesis]]:
         """Return the best hypothesis for each row of source ids."""
@@ -206,36 +207,36 @@ class Translator(LoadedModel):
         targets = checked_texts(targets, "targets")
         if len(sources) != len(targets):
             raise InputError(f"there are {len(sources)} sources and {len(targets)} targets; give one target for each")
-        segments, target_ids = self._encoded_pairs(sources, targets)
-        texts = self.subword.target.decode_ids(target_ids)
+        segments = self._segment_reader.whole(sources)
+        target_ids = self._target_ids(targets, segments)
 
         # 2. Score those that fit into the model.
-        fitting = []
-        for segment, ids in zip(segments, target_ids, strict=True):
-            if self._fits(segment, ids):
-                fitting.append(segment.line)
+        fitting = [segment.line for segment in segments if self._fits(segment, target_ids[segment.line])]
         if len(fitting) < len(segments):
             unfitting = len(segments) - len(fitting)
             LOGGER.warning("%d of %d pairs are too long for the model to score", unfitting, len(segments))
-        rows = [segments[number].ids for number in fitting]
-        fitting_targets = [target_ids[number] for number in fitting]
-        scored = dict(zip(fitting, self.searcher.score(rows, fitting_targets, self.search.settings), strict=True))
-        # A search could not have found a target beyond its length limit.
-        longest = SearchRequest(rows, self.search).longest_outputs(self.searcher.max_positions)
-        limits = dict(zip(fitting, longest, strict=True))
+        fitting_rows = [segments[line].ids for line in fitting]
+        fitting_targets = [target_ids[line] for line in fitting]
+        scored = self.searcher.score(fitting_rows, fitting_targets, self.search.settings)
+        hypotheses = dict(zip(fitting, scored, strict=True))
 
         # 3. Show the targets as the model sees them.
+        texts = self.subword.target.decode_ids(target_ids)
+        # A search could not have found a target beyond its length limit.
+        limits = SearchRequest([segment.ids for segment in segments], self.search).longest_outputs(
+            self.searcher.max_positions
+        )
         translations = []
-        for number, (segment, ids, text) in enumerate(zip(segments, target_ids, texts, strict=True)):
-            shown = text.translate({ord(placeholder): part for placeholder, part in segment.copied.items()})
+        for segment, ids, text, limit in zip(segments, target_ids, texts, limits, strict=True):
+            hypothesis = hypotheses.get(segment.line, _IMPOSSIBLE)
             length = len(ids) + 1  # with EOS
             translation = Translation(
-                text=one_line(shown),
-                score=scored[number].score if number in scored else -math.inf,
-                normalized_score=scored[number].normalized_score if number in scored else -math.inf,
+                text=one_line(text.translate({ord(placeholder): part for placeholder, part in segment.copied.items()})),
+                score=hypothesis.score,
+                normalized_score=hypothesis.normalized_score,
                 tokens=length,
                 pieces=1,
-                finished=number in scored and length <= limits[number],
+                finished=hypothesis.finished and length <= limit,
                 precision=self.search.precision,
             )
             translations.append(translation)
@@ -245,8 +246,8 @@ class Translator(LoadedModel):
         """Return the attention map of the translation of `text`, or of its first segment if it has several."""
         segments = self.segments([text])
         segment = segments[0] if segments else Segment(line=0, source=text, ids=[], is_first=True, copied={})
-        (hypotheses,) = self.hypotheses([segment.ids])
-        ((attention_map, _),) = attention_of(self.searcher, self.subword, segment, hypotheses[:1])
+        ((hypothesis, *_),) = self.hypotheses([segment.ids])
+        attention_map, _ = attention_of(self.searcher, self.subword, segment, hypothesis)
         return attention_map
 
     def align(self, source: str, target: str) -> Alignment:
@@ -256,19 +257,20 @@ class Translator(LoadedModel):
             attention.
         """
         # A given translation is one segment, because its parts are not aligned with those of the source.
-        (segment,), (target_ids,) = self._encoded_pairs(checked_texts([source], "source"), [target])
+        (segment,) = self._segment_reader.whole(checked_texts([source], "source"))
+        (target_ids,) = self._target_ids([target], [segment])
         if not self._fits(segment, target_ids):
             raise InputError(
                 f"the texts have {len(segment.ids)} and {len(target_ids)} tokens, but the model takes at most "
                 f"{self.max_length - 1} and {self.searcher.max_positions - 1}; align sentence by sentence"
             )
         hypothesis = Hypothesis(tokens=tuple(target_ids), score=0.0, normalized_score=0.0, finished=True)
-        ((_, alignment),) = attention_of(self.searcher, self.subword, segment, [hypothesis])
+        _, alignment = attention_of(self.searcher, self.subword, segment, hypothesis)
         return alignment
 
-    def segments(self, texts: Iterable[str], first_line: int = 1) -> list[Segment]:
+    def segments(self, texts: Iterable[str]) -> list[Segment]:
         """Return the segments of the texts, with their ids; a text without words has none."""
-        return self._segment_reader.read(checked_texts(texts, "texts"), first_line).segments
+        return self._segment_reader.read(checked_texts(texts, "texts"), first_line=1).segments
 
     @cached_property
     def glossary(self) -> Glossary:
@@ -294,24 +296,12 @@ class Translator(LoadedModel):
             raise InputError(f"this model has no tag `{name}`; name a source of its recipe that has `tag: true`")
         return SegmentReader(self.subword, self.normalizer, self.max_length, self.search, self.glossary)
 
-    @cached_property
-    def _output_writer(self) -> OutputWriter:
-        return OutputWriter(self.subword, self.normalizer, self.search)
-
-    def _encoded_pairs(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[list[Segment], list[list[int]]]:
-        """Return each source as one segment, and the ids of each target; placeholders stand for what both contain."""
-        source_texts = self._segment_reader.source_texts(sources)
-        source_ids = self.subword.source.encode([source_text.text for source_text in source_texts])
-        hidden_targets = []
-        for target, source_text in zip(targets, source_texts, strict=True):
-            hidden_targets.append(hide(target, source_text.copied))
-        segments = []
-        for line, (source, ids, source_text) in enumerate(zip(sources, source_ids, source_texts, strict=True)):
-            segments.append(Segment(line=line, source=source, ids=ids, is_first=True, copied=source_text.copied))
-        return segments, self._target_ids(hidden_targets)
-
-    def _target_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        return self.subword.target.encode([one_line(self.normalizer.target(text)) for text in texts])
+    def _target_ids(self, texts: Sequence[str], segments: Sequence[Segment]) -> list[list[int]]:
+        """Return the ids of a target text for each segment, with placeholders for what the segment copies."""
+        hidden = []
+        for text, segment in zip(texts, segments, strict=True):
+            hidden.append(one_line(self.normalizer.target(hide(text, segment.copied))))
+        return self.subword.target.encode(hidden)
 
     def _fits(self, segment: Segment, target_ids: Sequence[int]) -> bool:
         return len(segment.ids) < self.max_length and len(target_ids) < self.searcher.max_positions
@@ -323,24 +313,23 @@ class Translator(LoadedModel):
         """
         if not any(prefixes):
             return []
+        # 1. Encode the prefix of each text that has segments.
         first_segments = [segment for segment in segmented.segments if segment.is_first]
-
-        # 1. Encode the prefixes, with placeholders for what the first segment of their text copies.
-        copied_parts = {segment.line: segment.copied for segment in first_segments}
-        forced_texts: list[str] = []
-        for line, (prefix, between) in enumerate(zip(prefixes, segmented.between, strict=True)):
-            without_copied = prefix.strip().removeprefix(between[0].strip())
-            forced_texts.append(hide(without_copied, copied_parts.get(line, {})))
-        prefix_ids = self._target_ids(forced_texts)
-
-        # 2. Refuse a prefix that leaves no room for the end of the sentence. A text without segments needs none.
-        room = self.searcher.max_positions - 1
+        forced_texts = []
         for segment in first_segments:
-            length = len(prefix_ids[segment.line])
-            if length > room:
+            copied_before = segmented.between[segment.line][0].strip()
+            forced_texts.append(prefixes[segment.line].strip().removeprefix(copied_before))
+        prefix_ids = {}  # by the line of the text
+        for segment, ids in zip(first_segments, self._target_ids(forced_texts, first_segments), strict=True):
+            prefix_ids[segment.line] = ids
+
+        # 2. Refuse a prefix that leaves no room for the end of the sentence.
+        room = self.searcher.max_positions - 1
+        for line, ids in prefix_ids.items():
+            if len(ids) > room:
                 raise InputError(
-                    f"the forced prefix of line {first_line + segment.line} has {length} tokens, but the model can "
-                    f"take no more than {room} before the end of a sentence; shorten the prefix"
+                    f"the forced prefix of line {first_line + line} has {len(ids)} tokens, but the model can take no "
+                    f"more than {room} before the end of a sentence; shorten the prefix"
                 )
         return [prefix_ids[segment.line] if segment.is_first else [] for segment in segmented.segments]
 

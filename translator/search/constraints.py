@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from translator.core import EOS, PAD
 from translator.core.hypothesis import FIRST_PRODUCED
@@ -24,17 +25,11 @@ class Constraints:
     """
 
     def __init__(self, request: SearchRequest, shortest: Sequence[int], device: torch.device) -> None:
-        count = len(shortest)
         self._shortest = torch.tensor(shortest, device=device)  # (B,)
         self._ngram_length = request.config.no_repeat_ngram
         self._no_doubles = request.no_doubles
-        prefixes = request.prefixes or [()] * count
-        longest_prefix = max(map(len, prefixes), default=0)
-        padded_prefixes = []
-        for prefix in prefixes:
-            padding = [PAD] * (longest_prefix - len(prefix))
-            padded_prefixes.append([*prefix, *padding])
-        self._forced = self._shortest.new_tensor(padded_prefixes).view(count, longest_prefix)  # (B, P)
+        prefixes = [self._shortest.new_tensor(prefix) for prefix in request.prefixes or [()] * len(shortest)]
+        self._forced = pad_sequence(prefixes, batch_first=True, padding_value=PAD)  # (B, P)
 
     def forbidden(self, produced: Tensor, sentences: Tensor, vocabulary: int) -> Tensor:
         """Return a mask (R, V) bool, True = forbidden: PAD, UNK, SOS, and the tokens that the constraints forbid.

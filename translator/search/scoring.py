@@ -3,12 +3,13 @@
 B sentences, S source length, T target length, V vocabulary
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from translator.core import EOS, PAD, SOS
+from translator.core.batch import collate_source
 from translator.core.hypothesis import Hypothesis, Rows, SearchSettings
 
 
@@ -26,7 +27,7 @@ def score_targets(
 
     Raises ValueError: a target has more tokens than the model has positions.
     """
-    labels = _padded(targets, source.device)  # (B, T)
+    labels = collate_source(targets).to(source.device)  # (B, T), each target with EOS
     log_probabilities = _label_log_probabilities(model, source, labels).tolist()  # (B, T)
     hypotheses = []
     for target, row_scores in zip(targets, log_probabilities, strict=True):
@@ -34,16 +35,6 @@ def score_targets(
         token_scores = row_scores[: len(target) + 1]
         hypotheses.append(Hypothesis.from_tokens(target, token_scores, finished=True, settings=settings))
     return hypotheses
-
-
-def _padded(targets: Sequence[Sequence[int]], device: torch.device) -> Tensor:
-    """Return labels (B, T) int64: each target with EOS, padded with PAD."""
-    longest = max(len(target) for target in targets)
-    rows = []
-    for target in targets:
-        padding = [PAD] * (longest - len(target))
-        rows.append([*target, EOS, *padding])
-    return torch.tensor(rows, device=device)
 
 
 def _label_log_probabilities(model: Callable[[Tensor, Tensor], Tensor], source: Tensor, labels: Tensor) -> Tensor:

@@ -79,11 +79,11 @@ class Ctranslate2Searcher(Searcher):
         self._target_pieces = spellings(subword.target)
         self._ids = {piece: token for token, piece in enumerate(self._target_pieces)}
 
-    def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
+    def cross_attention(self, row: Sequence[int], label: Sequence[int]) -> npt.NDArray[np.float32]:
         """Return the weights that the engine for attention computes (see `Searcher.cross_attention`)."""
         if self.gives_attention:
-            return self._attention_engine.cross_attention(rows, labels)
-        return super().cross_attention(rows, labels)
+            return self._attention_engine.cross_attention(row, label)
+        return super().cross_attention(row, label)
 
     @cached_property
     def _attention_engine(self) -> Searcher:

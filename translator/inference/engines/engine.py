@@ -16,7 +16,7 @@ from translator.errors import ConfigError, InputError, RunError, StorageError
 from translator.inference.engines.ctranslate2 import Ctranslate2Searcher
 from translator.inference.engines.ctranslate2_library import choose_ctranslate2_device, fastest_precision
 from translator.inference.engines.exported import ExportIndex, exported_beside, is_export, read_index
-from translator.inference.engines.run_subword import check_ensemble, load_subword
+from translator.inference.engines.run_subword import load_shared_subword, load_subword
 from translator.inference.engines.searcher import Searcher
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
@@ -94,36 +94,35 @@ def load_model(
         remedy = "on a CPU, set search.precision=float32, or int8 for the ctranslate2 engine"
         raise ConfigError(f"search.precision is `bf16`, which needs a GPU; {remedy}")
 
-    # 4. Load the engine; `auto` is CTranslate2 if it can do what is requested on a CPU, otherwise torch.
-    model = None
+    # 4. Load the engine.
     if engine == "ctranslate2":
         model = _with_ctranslate2(runs, configs[0], checkpoints, device)
     elif engine == "auto" and device == "cpu":
-        reason = _reason_for_torch(configs)
-        if not reason:
-            try:
-                model = _with_ctranslate2(runs, configs[0], checkpoints, device)
-            except (
-                InputError,
-                StorageError,
-            ) as error:  # CTranslate2 is missing or lacks something, or the run is read-only
-                reason = str(error)
-        if reason:
-            LOGGER.info("translating with the torch engine: %s", reason)
-    model = model or _with_torch(runs, configs, checkpoints, device)
+        model = _with_fastest(runs, configs, checkpoints)
+    else:
+        model = _with_torch(runs, configs, checkpoints, device)
     model.engine = requested_engine
     if len(runs) == 1:
         model.confidence_file = runs[0].confidence_file
     return model
 
 
-def _reason_for_torch(configs: Sequence[Config]) -> str:
-    """Return why CTranslate2 cannot do what is requested of the runs with `configs`; empty if it can."""
-    if len(configs) > 1:
-        return "several runs make an ensemble"
-    if configs[0].search.method == "sampling":
-        return "sampling with CTranslate2 is not reproducible"
-    return ""
+def _with_fastest(
+    runs: Sequence[RunFolder], configs: Sequence[Config], checkpoints: Sequence[PinnedCheckpoint]
+) -> LoadedModel:
+    """Return the model on the CPU: with CTranslate2 if it can do what is requested, otherwise with torch."""
+    if len(runs) > 1:
+        reason = "several runs make an ensemble"
+    elif configs[0].search.method == "sampling":
+        reason = "sampling with CTranslate2 is not reproducible"
+    else:
+        try:
+            return _with_ctranslate2(runs, configs[0], checkpoints, "cpu")
+        # CTranslate2 is missing or lacks something, or the run is read-only.
+        except (InputError, StorageError) as error:
+            reason = str(error)
+    LOGGER.info("translating with the torch engine: %s", reason)
+    return _with_torch(runs, configs, checkpoints, "cpu")
 
 
 def _with_torch(
@@ -136,15 +135,11 @@ def _with_torch(
     if search.precision == "auto":  # torch computes in int8 nowhere
         search = search.model_copy(update={"precision": "float32"})
     searcher = load_searcher(checkpoints, search, device)
-    subwords = []
-    for run, checkpoint in zip(runs, checkpoints, strict=True):
-        subwords.append(load_subword(run, checkpoint.state))
-    # The models of an ensemble average their probabilities, so an id must mean the same piece in all of them.
-    check_ensemble(runs, configs, checkpoints)
     checkpoint_names = dict.fromkeys(checkpoint.state.name for checkpoint in checkpoints)
     return LoadedModel(
         searcher=searcher,
-        subword=subwords[0],
+        # The models of an ensemble average their probabilities, so an id must mean the same piece in all of them.
+        subword=load_shared_subword(runs, configs, checkpoints),
         normalizer=normalizer_of_run(runs[0], configs[0]),
         search=search,
         max_length=min(config.batching.max_length for config in configs),

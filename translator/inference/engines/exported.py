@@ -5,9 +5,9 @@ A run keeps the CTranslate2 exports of its checkpoints in its folder `export`.
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final, Literal
 
-from pydantic import Field, TypeAdapter, with_config
+from pydantic import TypeAdapter, with_config
 
 from translator import __version__
 from translator.checkpoint.state import CheckpointState, PinnedCheckpoint
@@ -21,7 +21,6 @@ from translator.run.records import STRICT, RecordError, read_signed_record, sign
 
 INDEX_FILE: Final = "export.json"
 CARD_FILE: Final = "README.md"  # has no checksum, so that its owner may edit it
-_VERSION: Final = 1
 
 
 @with_config(STRICT)
@@ -34,7 +33,7 @@ class ExportIndex:
     run: str  # its name
     identity: str  # hash of the weights of the run's checkpoint
     state: CheckpointState
-    version: Annotated[int, Field(ge=_VERSION, le=_VERSION)] = _VERSION
+    version: Literal[1] = 1
     translator: str = __version__  # that wrote it
     sha256: dict[str, str] = field(default_factory=dict)  # by path inside the folder; written by `write_index`
 

@@ -29,17 +29,21 @@ def load_subword(run: RunFolder, state: CheckpointState) -> SubwordPair:
     return subword
 
 
-def check_ensemble(
+def load_shared_subword(
     runs: Sequence[RunFolder], configs: Sequence[Config], checkpoints: Sequence[PinnedCheckpoint]
-) -> None:
-    """Raise RunError if a token of a run may stand for another text than in the first one."""
+) -> SubwordPair:
+    """Return the subword models of a run, or of all runs of an ensemble.
+
+    Raises RunError: a token of a run may stand for another text than in the first one.
+    """
     meanings = []
-    for config, checkpoint in zip(configs, checkpoints, strict=True):
-        state = checkpoint.state
-        meanings.append((config.corpus.direction, state.subword, state.normalizer, config.corpus.normalization))
-    for run, meaning in zip(runs, meanings, strict=True):
-        if meaning != meanings[0]:
+    for run, config, checkpoint in zip(runs, configs, checkpoints, strict=True):
+        subword = load_subword(run, checkpoint.state)
+        rules = (checkpoint.state.normalizer, config.corpus.normalization)
+        meanings.append((config.corpus.direction, subword.sha256, rules))
+        if meanings[-1] != meanings[0]:
             raise RunError(
                 f"{runs[0].path} and {run.path} cannot be combined: they differ in direction, subword models or "
                 "normalization; use runs trained on the same prepared corpus"
             )
+    return subword

@@ -22,8 +22,6 @@ class Searcher(ABC):
     arithmetic: str  # device and precision of matrix products; another value may change translations
     max_positions: int  # maximum length of either side, EOS or SOS included
     gives_attention = False
-    useful_processes = 1  # so many processes translate a long text faster than one does
-    bytes_worth_processes = 0  # below this size in bytes of a text, starting processes costs more time than it saves
     batches_at_once = 1  # the engine works on so many batches at the same time
     batch_rows = CPU_BATCH_ROWS  # largest number of rows of a batch, if `search.batch_size` does not say
     batch_positions = CPU_BATCH_POSITIONS  # largest number of source positions, each counted once per hypothesis
@@ -48,16 +46,22 @@ class Searcher(ABC):
             settings: give the length penalty.
         """
 
-    def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
-        """Return attention weights (T, S) for each row, from T labels to S source tokens; they sum to 1 per label.
+    def cross_attention(self, row: Sequence[int], label: Sequence[int]) -> npt.NDArray[np.float32]:
+        """Return attention weights (T, S), from T target to S source tokens; they sum to 1 for each target token.
 
-        Rows have no EOS, but S includes it. Labels have no SOS, and end in EOS if finished.
+        Args:
+            row: source ids without EOS, which S includes.
+            label: target ids without SOS, ended by EOS if the hypothesis is finished.
 
         Raises InputError: the engine gives no attention.
         """
         raise InputError(
             f"the {self.name} engine gives no attention, which attention maps and alignments need; use --engine torch"
         )
+
+    def useful_processes(self, size: int) -> int:
+        """Return how many processes translate a text of `size` bytes fastest."""
+        return 1
 
     def batches(self, request: SearchRequest) -> Iterator[list[int]]:
         """Yield the numbers of the rows that are searched together: similar lengths, longest first.

@@ -3,7 +3,7 @@
 import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from torch import Tensor
 from translator.checkpoint.files import load_model
 from translator.checkpoint.state import PinnedCheckpoint
 from translator.config import SearchConfig
-from translator.core import PAD, SOS
+from translator.core import SOS
 from translator.core.attention import AttentionKernel, attention, attention_weights
 from translator.core.cache import FIRST_CAPACITY
 from translator.core.hypothesis import Hypothesis, Rows, SearchSettings
@@ -39,6 +39,9 @@ _TARGET_POSITIONS_AT_ONCE: Final = 2_048  # of a scored batch; each has logits o
 _CACHED_PER_SOURCE_POSITION: Final = 3  # cached target positions of a hypothesis; the buffers grow by doubling
 
 
+Result = TypeVar("Result")  # of a row
+
+
 class TorchSearcher(Searcher):
     """Searches with one model, or with an ensemble that averages the probabilities of several.
 
@@ -54,9 +57,6 @@ class TorchSearcher(Searcher):
         self.models = list(models)
         self.arithmetic = str(device)
         self.max_positions = min(model.max_positions for model in models)
-        if device.type == "cpu":
-            self.useful_processes = available_cores()
-            self.bytes_worth_processes = _CPU_BYTES_WORTH_PROCESSES
         if device.type == "cuda":
             self.batch_rows = _GPU_BATCH_ROWS
             self.batch_positions = _positions_in_memory(models, device)
@@ -66,79 +66,67 @@ class TorchSearcher(Searcher):
 
     def find(self, request: SearchRequest) -> list[list[Hypothesis]]:
         """Return hypotheses for each row (see `Searcher.find`), by the method that the settings ask for."""
-        config = request.config
         model = self._search_model
         if request.check is not None:
             model = _Cancellable(model, request.check)
-        results: dict[int, list[Hypothesis]] = {}
-        batches = _FittingBatches(self.batches(request), request.rows, remedy="lower search.beam_size, or ")
-        for batch in batches:
-            with batches.in_halves_if_memory_runs_out(), self._evaluating():
-                # 1. Limit the outputs.
-                part = request.select(batch)
-                source = collate_source(part.rows).to(self._device)  # (B, S)
-                longest = torch.tensor(part.longest_outputs(self.max_positions))  # (B,)
-                constraints = None
-                if part.forbids_tokens:
-                    constraints = Constraints(part, part.shortest_outputs(self.max_positions), self._device)
 
-                # 2. Search.
-                if config.method == "sampling":
-                    hypotheses = sample_hypotheses(model, source, longest, config, part.count, constraints)
-                else:
-                    top_k = top_k_on(self._device)
-                    reading = steps_between_reads(self._device)
-                    settings = config.settings
-                    hypotheses = beam_search(model, source, longest, settings, part.count, constraints, top_k, reading)
-                results |= zip(batch, hypotheses, strict=True)
-        return [results[number] for number in range(len(request.rows))]
+        def found(batch: list[int]) -> list[list[Hypothesis]]:
+            with self._evaluating():
+                return self._search(model, request.select(batch))
+
+        return _in_fitting_batches(self.batches(request), request.rows, found, remedy="lower search.beam_size, or ")
+
+    def _search(self, model: Any, request: SearchRequest) -> list[list[Hypothesis]]:
+        """Return the hypotheses of each row of a batch."""
+        # 1. Limit the outputs.
+        source = collate_source(request.rows).to(self._device)  # (B, S)
+        longest = torch.tensor(request.longest_outputs(self.max_positions))  # (B,)
+        constraints = None
+        if request.forbids_tokens:
+            constraints = Constraints(request, request.shortest_outputs(self.max_positions), self._device)
+
+        # 2. Search.
+        if request.config.method == "sampling":
+            return sample_hypotheses(model, source, longest, request.config, request.count, constraints)
+        return beam_search(
+            model,
+            source,
+            longest,
+            request.config.settings,
+            request.count,
+            constraints,
+            top_k=top_k_on(self._device),
+            steps_between_reads=steps_between_reads(self._device),
+        )
 
     def score(self, rows: Rows, targets: Rows, settings: SearchSettings) -> list[Hypothesis]:
         """Return the score of each target (see `Searcher.score`)."""
-        scored: dict[int, Hypothesis] = {}
+
+        def scored(batch: list[int]) -> list[Hypothesis]:
+            source = collate_source([rows[number] for number in batch]).to(self._device)  # (B, S)
+            with self._evaluating():
+                return score_targets(self._search_model, source, [targets[number] for number in batch], settings)
+
         lengths = [max(map(len, sides)) for sides in zip(rows, targets, strict=True)]
-        batches = _FittingBatches(batches_by_length(lengths, _targets_at_once), rows)
-        for batch in batches:
-            with batches.in_halves_if_memory_runs_out(), self._evaluating():
-                source = collate_source([rows[number] for number in batch]).to(self._device)  # (B, S)
-                batch_targets = [targets[number] for number in batch]
-                hypotheses = score_targets(self._search_model, source, batch_targets, settings)
-                scored |= zip(batch, hypotheses, strict=True)
-        return [scored[number] for number in range(len(rows))]
+        return _in_fitting_batches(batches_by_length(lengths, _targets_at_once), rows, scored)
 
-    def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
-        """Return the cross-attention of the last layer, averaged over heads and models; each row sums to 1."""
-        maps: dict[int, npt.NDArray[np.float32]] = {}
-        batches = _FittingBatches([list(range(len(rows)))], rows)
-        for batch in batches:
-            with batches.in_halves_if_memory_runs_out():
-                batch_rows = [rows[number] for number in batch]
-                batch_labels = [labels[number] for number in batch]
-                maps |= zip(batch, self._cross_attention(batch_rows, batch_labels), strict=True)
-        return [maps[number] for number in range(len(rows))]
-
-    def _cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
-        # 1. The target input: SOS, then each label without its last token.
-        longest = max(len(label) for label in labels)
-        target_input = torch.full((len(rows), longest), PAD)  # (B, T)
-        for row_input, label in zip(target_input, labels, strict=True):
-            row_input[: len(label)] = torch.tensor([SOS, *label[:-1]])
-        target_input = target_input.to(self._device)
-        source = collate_source(rows).to(self._device)  # (B, S)
-
-        # 2. The mean over heads, then over models.
+    def cross_attention(self, row: Sequence[int], label: Sequence[int]) -> npt.NDArray[np.float32]:
+        """Return the cross-attention (T, S) of the last layer, averaged over heads and models; each row sums to 1."""
+        source = collate_source([row]).to(self._device)  # (1, S)
+        target_input = torch.tensor([[SOS, *label[:-1]]], device=self._device)  # (1, T)
         model_weights = []
         with self._evaluating():
             for model in self.models:
-                heads = weights_of_layers(model, source, target_input).cross[-1]  # (B, H, T, S)
-                model_weights.append(heads.float().mean(dim=1))
-        mean_weights = torch.stack(model_weights).mean(dim=0).cpu().numpy()  # (B, T, S)
+                last_layer = weights_of_layers(model, source, target_input).cross[-1]  # (1, H, T, S)
+                model_weights.append(last_layer[0].float().mean(dim=0))
+        mean_weights = torch.stack(model_weights).mean(dim=0)  # (T, S)
+        weights: npt.NDArray[np.float32] = mean_weights.cpu().numpy()
+        return weights
 
-        # 3. Without padding; the source ends in EOS.
-        maps = []
-        for weights, row, label in zip(mean_weights, rows, labels, strict=True):
-            maps.append(weights[: len(label), : len(row) + 1])
-        return maps
+    def useful_processes(self, size: int) -> int:
+        """Return how many processes translate a text of `size` bytes fastest: one for each core for a long text."""
+        is_worth_processes = self._device.type == "cpu" and size >= _CPU_BYTES_WORTH_PROCESSES
+        return available_cores() if is_worth_processes else 1
 
     @contextlib.contextmanager
     def _evaluating(self) -> Iterator[None]:
@@ -203,59 +191,42 @@ def _positions_in_memory(models: Sequence[Transformer], device: torch.device) ->
     return max(CPU_BATCH_POSITIONS, int(_SHARE_OF_MEMORY * memory) // bytes_per_position)
 
 
-class _FittingBatches:
-    """Batches, each of which comes again in halves if memory of a GPU runs out while the caller works on it.
+def _in_fitting_batches(
+    batches: Iterable[list[int]], rows: Rows, work: Callable[[list[int]], Sequence[Result]], remedy: str = ""
+) -> list[Result]:
+    """Return the results of `work` for all rows, in their order; a batch for which memory runs out is done in halves.
 
-    Other programs, or a training, may use the memory of this GPU. Use:
+    Other programs, or a training, may use the memory of a GPU.
 
-        batches = _FittingBatches(...)
-        for batch in batches:
-            with batches.in_halves_if_memory_runs_out():
-                results |= zip(batch, work(batch))
+    Args:
+        batches: the numbers of the rows of each; each row is in one of them.
+        rows: source ids of all sentences.
+        work: returns the result of each row of a batch, for their numbers.
+        remedy: what to do if memory runs out with a single sentence, beside the usual.
+
+    Raises RunError: a single sentence needs more memory.
     """
-
-    def __init__(self, batches: Iterable[list[int]], rows: Rows, remedy: str = "") -> None:
-        """Take all batches.
-
-        Args:
-            batches: the numbers of the rows of each.
-            rows: source ids of all sentences, for the message if a single one does not fit.
-            remedy: what that message proposes, beside the usual.
-        """
-        self._waiting = list(batches)[::-1]  # the next one is the last
-        self._rows = rows
-        self._remedy = remedy
-        self._memory_ran_out = False
-
-    def __iter__(self) -> Iterator[list[int]]:
-        while self._waiting:
-            # Only here has the batch that did not fit let go of its tensors.
-            if self._memory_ran_out:
-                torch.cuda.empty_cache()
-                self._memory_ran_out = False
-            self._batch = self._waiting.pop()
-            yield self._batch
-
-    @contextlib.contextmanager
-    def in_halves_if_memory_runs_out(self) -> Iterator[None]:
-        """Take the batch again in halves if memory runs out inside the block.
-
-        Raises RunError: a single sentence needs more memory.
-        """
+    waiting = list(batches)[::-1]  # the next one is the last
+    results: dict[int, Result] = {}
+    while waiting:
+        batch = waiting.pop()
         try:
-            yield
+            results |= zip(batch, work(batch), strict=True)
+            continue
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
-            if len(self._batch) == 1:
-                tokens = len(self._rows[self._batch[0]])
+            if len(batch) == 1:
+                tokens = len(rows[batch[0]])
                 raise RunError(
                     f"memory ran out with a sentence of {tokens} tokens; stop other programs that use this GPU, "
-                    f"{self._remedy}use the CPU (--device cpu)"
+                    f"{remedy}use the CPU (--device cpu)"
                 ) from error
-            middle = len(self._batch) // 2
-            self._waiting += [self._batch[middle:], self._batch[:middle]]
-            self._memory_ran_out = True
+        # Only here has the batch that did not fit let go of its tensors.
+        torch.cuda.empty_cache()
+        middle = len(batch) // 2
+        waiting += [batch[middle:], batch[:middle]]
+    return [results[number] for number in range(len(rows))]
 
 
 def _targets_at_once(longest: int) -> int:

@@ -17,7 +17,6 @@ from translator.run.text import write_lines
 from translator.run.workers import available_cores, map_in_order
 
 if TYPE_CHECKING:  # a run-time import would slow the command line's help
-    from translator.inference.translation import Translation
     from translator.inference.translator import Translator
 
     Load = Callable[[], Translator]
@@ -27,8 +26,8 @@ LINES_AT_ONCE: Final = 1024  # fewer give the engine too little to sort by lengt
 Translated = tuple[Block, list[str]]  # a block, and its lines of output
 
 
-def translate_block(translator: "Translator", form: OutputForm, block: Block) -> "list[list[Translation]]":
-    """Return the translations that `form` shows of each text of `block`, and warn of lost digits."""
+def translate_block(translator: "Translator", form: OutputForm, block: Block) -> list[str]:
+    """Return the lines of output for a block, and warn of lost digits."""
     text_translations = translator.translations(
         block.texts,
         count=form.count,
@@ -39,7 +38,7 @@ def translate_block(translator: "Translator", form: OutputForm, block: Block) ->
     )
     best = [translations[0].text if translations else "" for translations in text_translations]
     warn_of_lost_digits(block.texts, best, block.first_line)
-    return text_translations
+    return form.lines(block.first_line, block.texts, text_translations)
 
 
 def translate_stream(load: "Load", translator: "Translator", document: Document, output: TextIO) -> None:
@@ -77,7 +76,7 @@ def translated_blocks(
     processes = choose_processes(translator, document.source)
     if processes == 1:
         for block in blocks:
-            yield block, document.lines(block, translate_block(translator, document.form, block))
+            yield block, translate_block(translator, document.form, block)
         return
     start = partial(start_worker, load, document, translator.identity)
     for translated, warnings in map_in_order(start, blocks, processes):
@@ -124,7 +123,7 @@ def start_worker(load: "Load", document: Document, identity: str) -> Callable[[B
 
     def translate(block: Block) -> tuple[Translated, list[str]]:
         warnings.clear()
-        lines = document.lines(block, translate_block(translator, document.form, block))
+        lines = translate_block(translator, document.form, block)
         return (block, lines), list(warnings)
 
     return translate
@@ -136,10 +135,7 @@ def choose_processes(translator: "Translator", source: int | Path) -> int:
     A pipe has one. Of a file, the size decides whether processes pay: also on resuming the whole size, because another
     number may change the last digits of a score.
     """
-    searcher = translator.searcher
-    if searcher.name != "torch" or not isinstance(source, Path):
+    if translator.searcher.name != "torch" or not isinstance(source, Path):
         return 1
-    processes = translator.search.processes
-    if processes == 0:
-        processes = searcher.useful_processes if source.stat().st_size >= searcher.bytes_worth_processes else 1
+    processes = translator.search.processes or translator.searcher.useful_processes(source.stat().st_size)
     return min(processes, available_cores())

@@ -1,22 +1,18 @@
-"""A document: the texts to translate, and the lines of output that hold their translations.
+"""A document: the texts to translate, and the form of their translations.
 
-Whatever reads, translates and writes knows only `blocks` and `lines`. A file whose texts stand among what must stay,
-such as subtitles, is translated as a whole: see `whole_files`.
+Whatever reads, translates and writes knows only its `blocks`. A file whose texts stand among what must stay, such as
+subtitles, is translated as a whole: see `whole_files`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from translator.corpus.reading.column_texts import check_column
 from translator.inference.files.line_reader import Block, read_lines
 from translator.inference.files.output_formats import OutputForm
 from translator.inference.files.paragraphs import joined_paragraphs
 from translator.run.files import storage_errors
-
-if TYPE_CHECKING:  # a run-time import would slow the command line's help
-    from translator.inference.translation import Translation
 
 
 @dataclass(frozen=True)
@@ -46,7 +42,3 @@ class Document:
         """Yield the texts; a file gives blocks of `size` texts, a pipe what has arrived."""
         blocks = read_lines(self.source, size, self.column)
         return joined_paragraphs(blocks) if self.paragraphs else blocks
-
-    def lines(self, block: Block, translations: "Sequence[Sequence[Translation]]") -> list[str]:
-        """Return the lines of output for a block, from the translations of each of its texts, best first."""
-        return self.form.lines(block.first_line, block.texts, translations)

@@ -51,64 +51,53 @@ class Messages:
             )
         forms = _FORMS.match(self._entries.metadata.get("Plural-Forms", ""))
         self._forms = int(forms[1]) if forms else 0  # 0: to be stated
-        self._slots = list(self._empty_slots())
-        self.texts = []
-        for _, _, message in self._slots:
-            text, _ = numbered_formats(without_mark(message)[0])
-            self.texts += [line.strip() for line in text.split("\n")]
-
-    def _empty_slots(self) -> Iterator[tuple[Any, int | None, str]]:
-        """Yield each place to fill: its entry, the number of the plural form or None, and the message."""
+        self._work: list[tuple[Any, dict[int | None, str]]] = []  # each entry to fill, with its messages
+        self.texts: list[str] = []
         for entry in self._entries.untranslated_entries():
-            if not entry.msgid_plural:
-                yield entry, None, entry.msgid
-                continue
-            forms = self._forms or 2
-            texts = [entry.msgstr_plural.get(form, "") for form in range(forms)]
-            entry.msgstr_plural = dict(enumerate(texts))
-            for form, text in enumerate(texts):
-                if not text:
-                    # The first of several forms is the singular.
-                    yield entry, form, entry.msgid if form == 0 and forms > 1 else entry.msgid_plural
+            messages = self._empty_forms(entry)
+            if messages:
+                self._work.append((entry, messages))
+            for message in messages.values():
+                text, _ = numbered_formats(without_mark(message)[0])
+                self.texts += [line.strip() for line in text.split("\n")]
+
+    def _empty_forms(self, entry: Any) -> dict[int | None, str]:
+        """Return the messages of an entry that have no translation, by plural form; None for one without plural."""
+        if not entry.msgid_plural:
+            return {None: entry.msgid}
+        forms = self._forms or 2
+        entry.msgstr_plural = {form: entry.msgstr_plural.get(form, "") for form in range(forms)}
+        messages: dict[int | None, str] = {}
+        for form, translation in entry.msgstr_plural.items():
+            if not translation:
+                # The first of several forms is the singular.
+                messages[form] = entry.msgid if form == 0 and forms > 1 else entry.msgid_plural
+        return messages
 
     def written(self, translations: Sequence[str], language: str) -> str:
         """Return the file with the translations of `texts`, in the language of this code, and log how many it has."""
-        # 1. Put the lines of each message together again.
+        # 1. Fill the entries whose format strings all survive.
         lines = iter(translations)
-        found: dict[int, list[tuple[int | None, str]]] = {}  # translations by the identity of their entry
-        left: set[int] = set()
-        entries = {}
-        for entry, form, message in self._slots:
-            unmarked, key = without_mark(message)
-            text, formats = numbered_formats(unmarked)
-            translated = "\n".join(_with_edges(line, next(lines)) for line in text.split("\n"))
-            # Whatever the model itself wrote in braces has no format string, and stays.
-            parts = _NUMBERED.split(translated)
-            translated = "".join(formats.get(part, part) for part in parts)
-            if key:
-                translated = _with_key(translated, key)
-            entries[id(entry)] = entry
-            found.setdefault(id(entry), []).append((form, translated))
-            if not same_formats(message, translated):
-                left.add(id(entry))
-
-        # 2. Fill the entries whose format strings all survive.
-        for name in found.keys() - left:
-            entry = entries[name]
+        filled = 0
+        for entry, messages in self._work:
+            translated = {form: _with_lines(message, lines) for form, message in messages.items()}
+            if not all(same_formats(message, translated[form]) for form, message in messages.items()):
+                continue
+            filled += 1
             entry.flags.insert(0, "fuzzy")
-            for form, translated in found[name]:
+            for form, translation in translated.items():
                 if form is None:
-                    entry.msgstr = translated
+                    entry.msgstr = translation
                 else:
-                    entry.msgstr_plural[form] = translated
+                    entry.msgstr_plural[form] = translation
         LOGGER.info(
             "%s: %d messages are filled and marked fuzzy, %d are left, since their format strings did not survive",
             self._source,
-            len(found) - len(left),
-            len(left),
+            filled,
+            len(self._work) - filled,
         )
 
-        # 3. The header says what the file is now.
+        # 2. The header says what the file is now.
         header = self._entries.metadata
         header["Language"] = language
         header["Content-Type"] = "text/plain; charset=UTF-8"
@@ -116,6 +105,17 @@ class Messages:
             header["Plural-Forms"] = _PLURALS[language]
         self._entries.metadata_is_fuzzy = 0
         return str(self._entries)
+
+
+def _with_lines(message: str, translations: Iterator[str]) -> str:
+    """Return the translation of a message, put together from the next `translations`, one of each of its lines."""
+    unmarked, key = without_mark(message)
+    text, formats = numbered_formats(unmarked)
+    translated = "\n".join(_with_edges(line, next(translations)) for line in text.split("\n"))
+    # Whatever the model itself wrote in braces has no format string, and stays.
+    parts = _NUMBERED.split(translated)
+    translated = "".join(formats.get(part, part) for part in parts)
+    return _with_key(translated, key) if key else translated
 
 
 def without_mark(message: str) -> tuple[str, str]:

@@ -40,29 +40,24 @@ class OutputForm:
     def lines(
         self, first_line: int, texts: Sequence[str], translations: "Sequence[Sequence[Translation]]"
     ) -> list[str]:
-        """Return the output lines of several texts, of which the first has the number `first_line`."""
-        lines: list[str] = []
-        for line, (text, of_text) in enumerate(zip(texts, translations, strict=True), first_line):
-            lines += self.render(line, text, of_text)
-        return lines
-
-    def render(self, line: int, source: str, translations: "Sequence[Translation]") -> list[str]:
-        """Return the output lines of one text (docs/translating.md, "What is written").
+        """Return the output lines of several texts (docs/translating.md, "What is written").
 
         Args:
-            line: number of the text, from 1.
-            source: the text.
-            translations: its translations, best first.
+            first_line: number of the first text, from 1.
+            texts: the sources.
+            translations: those of each text, best first.
         """
-        if self.format == "text":
-            texts = [translation.text for translation in translations]
-            return texts + [""] * (self.count - len(texts))
-        if self.format == "jsonl":
-            return [self._json_line(line, source, translations)]
-        rows = []
-        for rank, translation in enumerate(translations, 1):
-            rows.append(self._tsv_row(line, rank, source, translation))
-        return rows
+        lines: list[str] = []
+        for line, (text, of_text) in enumerate(zip(texts, translations, strict=True), first_line):
+            if self.format == "text":
+                lines += [translation.text for translation in of_text]
+                lines += [""] * (self.count - len(of_text))
+            elif self.format == "jsonl":
+                lines.append(self._json_line(line, text, of_text))
+            else:
+                for rank, translation in enumerate(of_text, 1):
+                    lines.append(self._tsv_row(line, rank, text, translation))
+        return lines
 
     def _json_line(self, line: int, source: str, translations: "Sequence[Translation]") -> str:
         objects = [self._json_object(translation) for translation in translations]

@@ -41,7 +41,7 @@ def translate_texts(
         first_line: number of the first text.
     """
     block = Block(first_line=first_line, texts=list(texts), invalid=[])
-    lines = form.lines(first_line, texts, translate_block(translator, form, block))
+    lines = translate_block(translator, form, block)
     # Some terminals cannot order Arabic script; the caller chooses to do it for them.
     if order == "visual" and form.format == "text":
         lines = list(itertools.chain.from_iterable(map(visual_lines, lines)))

@@ -50,8 +50,6 @@ class _Utterance:
 class _Cue:
     start: float  # seconds
     end: float
-    first_line: int  # of its text, from 0
-    last_line: int  # the one after it
     markup: tuple[str, str]  # tags that wrap all of it
     utterances: list[_Utterance]
 
@@ -65,35 +63,39 @@ class Subtitles:
 
     def __init__(self, source: Path) -> None:
         """Read a file; raise CorpusError or InputError if it is not UTF-8, or a cue is broken."""
-        self._lines = list(TextFile(source).lines())
-        self._is_vtt = bool(self._lines) and self._lines[0].startswith("WEBVTT")
-        self._cues = [self._cue(source, *span) for span in self._spans()]
+        lines = list(TextFile(source).lines())
+        self._is_vtt = bool(lines) and lines[0].startswith("WEBVTT")
+        self._cues: list[_Cue] = []
+        self._layout: list[str | _Cue] = []  # the lines of the file, with a cue in place of those of its text
+        number = 1
+        for is_blank, group in itertools.groupby(lines, key=lambda line: not line.strip()):
+            block = list(group)
+            if is_blank or (self._is_vtt and _NO_CUE.match(block[0])):
+                self._layout += block
+            else:
+                self._read_cue(source, number, block)
+            number += len(block)
         self._sentences = list(self._spread_sentences())
         self.texts = [" ".join(text for _, text in parts) for parts in self._sentences]
 
-    def _spans(self) -> Iterator[tuple[int, int]]:
-        """Yield the first line of each cue, and the one after its last."""
-        number = 0
-        for is_blank, group in itertools.groupby(self._lines, key=lambda line: not line.strip()):
-            first, number = number, number + len(list(group))
-            if not is_blank and not (self._is_vtt and _NO_CUE.match(self._lines[first])):
-                yield first, number
-
-    def _cue(self, source: Path, first: int, end: int) -> _Cue:
-        """Return the cue of some lines; raise InputError if it has no times, or wrong ones."""
-        # 1. Find the times, on the first line or after the number of the cue.
-        line = first if "-->" in self._lines[first] else min(first + 1, end - 1)
-        times = _TIMES.fullmatch(self._lines[line])
-        seconds = [_seconds(times.groups("0")[part : part + 4]) for part in (0, 4)] if times else [1.0, 0.0]
-        arrows = [number for number in range(line + 1, end) if "-->" in self._lines[number]]
-        if seconds[0] > seconds[1] or arrows:
+    def _read_cue(self, source: Path, number: int, lines: Sequence[str]) -> None:
+        """Take over the cue of some lines; raise InputError, with the `number` of one, if its times are wrong."""
+        # 1. Find the times, on the first line or after the number of the cue, and only there.
+        arrows = [place for place, line in enumerate(lines) if "-->" in line]
+        time_line = arrows[-1] if arrows else min(1, len(lines) - 1)
+        times = _TIMES.fullmatch(lines[time_line])
+        start, end = 1.0, 0.0  # of no cue
+        if times and len(arrows) == 1 and time_line <= 1:
+            start, end = _seconds(times.groups("0")[:4]), _seconds(times.groups("0")[4:])
+        if start > end:
             raise InputError(
-                f"{source}, line {[line, *arrows][-1] + 1}: this cue of subtitles is broken; a cue is a number, a line "
+                f"{source}, line {number + time_line}: this cue of subtitles is broken; a cue is a number, a line "
                 "of times such as 00:00:02,830 --> 00:00:05,560, its text and a blank line; correct it by hand"
             )
 
         # 2. Part its text by speakers. Tags stay if they wrap all of it.
-        text = _TAG_OF_EACH_LINE.sub("\n", "\n".join(self._lines[line + 1 : end]))
+        text_lines = lines[time_line + 1 :]
+        text = _TAG_OF_EACH_LINE.sub("\n", "\n".join(text_lines))
         wrapped = _WRAPPED.fullmatch(text)
         assert wrapped
         position, opening, text, closing = wrapped.groups()
@@ -106,7 +108,13 @@ class Subtitles:
             assert edges
             before, words, after = edges.groups()
             utterances.append(_Utterance(before, " ".join(words.split()), after, lines=words.count("\n") + 1))
-        return _Cue(seconds[0], seconds[1], line + 1, end, (position + opening, closing), utterances)
+        cue = _Cue(start, end, (position + opening, closing), utterances)
+        self._cues.append(cue)
+        self._layout += lines[: time_line + 1]
+        if any(_has_letters(utterance.text) for utterance in utterances):
+            self._layout.append(cue)
+        else:
+            self._layout += text_lines
 
     def _spread_sentences(self) -> Iterator[list[tuple[_Utterance, str]]]:
         """Yield for each sentence the utterances over which it is spread, with the part in each."""
@@ -132,7 +140,7 @@ class Subtitles:
         last_end = 0.0
         for cue in self._cues:
             for utterance in cue.utterances:
-                has_letters = any(map(str.isalpha, utterance.text))
+                has_letters = _has_letters(utterance.text)
                 if run and (utterance.before or not has_letters or cue.start - last_end > _LONGEST_PAUSE):
                     yield run
                     run = []
@@ -153,17 +161,19 @@ class Subtitles:
                 utterance.translation.append(share)
 
         # 2. Put the texts of the cues in place.
-        lines: list[str] = []
-        copied = 0  # lines of the source
-        for cue in self._cues:
-            lines += self._lines[copied : cue.first_line]
-            copied = cue.first_line
-            if any(map(str.isalpha, "".join(utterance.text for utterance in cue.utterances))):
-                text = "\n".join(utterance.written() for utterance in cue.utterances)
-                opening, closing = cue.markup
+        lines = []
+        for part in self._layout:
+            if isinstance(part, _Cue):
+                text = "\n".join(utterance.written() for utterance in part.utterances)
+                opening, closing = part.markup
                 lines.append(opening + (html.escape(text, quote=False) if self._is_vtt else text) + closing)
-                copied = cue.last_line
-        return "".join(f"{line}\n" for line in [*lines, *self._lines[copied:]])
+            else:
+                lines.append(part)
+        return "".join(f"{line}\n" for line in lines)
+
+
+def _has_letters(text: str) -> bool:
+    return any(map(str.isalpha, text))
 
 
 def divided(text: str, weights: Sequence[int]) -> list[str]:

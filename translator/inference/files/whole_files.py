@@ -62,11 +62,12 @@ def read_whole_file(source: Path) -> WholeFile | None:
 
 def translate_whole_file(translator: "Translator", file: WholeFile, name: str) -> str:
     """Return the content of the translated file; `name` is that of its source, for the progress bar."""
-    best: list[str] = []
+    lines: list[str] = []
     bar: tqdm[object] = progress_bar(description=f"translating {name}", total=len(file.texts), unit="texts")
     with bar:
         for first in range(0, len(file.texts), LINES_AT_ONCE):
-            block = Block(first_line=first + 1, texts=file.texts[first : first + LINES_AT_ONCE], invalid=[])
-            best += [translations[0].text for translations in translate_block(translator, OutputForm(), block)]
-            bar.update(len(block.texts))
-    return file.written(best, translator.normalizer.languages[1].code)
+            texts = file.texts[first : first + LINES_AT_ONCE]
+            block = Block(first_line=first + 1, texts=texts, invalid=[])
+            lines += translate_block(translator, OutputForm(), block)
+            bar.update(len(texts))
+    return file.written(lines, translator.normalizer.languages[1].code)

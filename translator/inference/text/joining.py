@@ -7,7 +7,7 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
-from translator.inference.alignment import Alignment, AttentionMap, join_alignments
+from translator.inference.alignment import join_alignments
 from translator.inference.translation import Translation
 
 
@@ -70,12 +70,8 @@ def _joined(parts: Sequence[Translation], between: Sequence[str]) -> Translation
         return replace(parts[0], text=text)
 
     # 2. The word alignment and the attention maps, if they were requested.
-    alignment: Alignment | None = None
-    attention: tuple[AttentionMap, ...] | None = None
-    if parts[0].alignment is not None:
-        alignment = join_alignments([part.alignment or Alignment() for part in parts])
-        attention = tuple(itertools.chain.from_iterable(part.attention or () for part in parts))
-
+    alignments = [part.alignment for part in parts if part.alignment is not None]
+    maps = tuple(itertools.chain.from_iterable(part.attention or () for part in parts))
     return Translation(
         text=text,
         score=sum(part.score for part in parts),
@@ -84,6 +80,6 @@ def _joined(parts: Sequence[Translation], between: Sequence[str]) -> Translation
         pieces=sum(part.pieces for part in parts),
         finished=all(part.finished for part in parts),
         source_tokens=sum(part.source_tokens for part in parts),
-        alignment=alignment,
-        attention=attention,
+        alignment=join_alignments(alignments) if alignments else None,
+        attention=maps if alignments else None,
     )

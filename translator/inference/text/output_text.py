@@ -25,42 +25,41 @@ _ENDINGS: Final = ".!?:;؟،؛"
 _SEVERAL_ENDINGS: Final = re.compile(rf"(?<![\s{_ENDINGS}…])([\s…]*+[{_ENDINGS}])[\s{_ENDINGS}…]*[{_ENDINGS}…]\s*$")
 
 
-class OutputWriter:
-    """Turns the target ids of a search into text."""
+def output_texts(
+    rows: Sequence[Sequence[int]],
+    segment: Segment,
+    prefix: str,
+    subword: SubwordPair,
+    normalizer: Normalizer,
+    search: SearchConfig,
+) -> list[str]:
+    """Return the text of each row of target ids, on one line, as a reader expects it.
 
-    def __init__(self, subword: SubwordPair, normalizer: Normalizer, search: SearchConfig) -> None:
-        """Take the models and the rules of a run, and the search settings, which turn some of the steps off."""
-        self._model = subword.target
-        self._into_persian = normalizer.languages[1] == PERSIAN
-        self._unify_orthography = normalizer.unify_orthography
-        self._unifies_orthography = self._into_persian and search.orthography
-        self._has_minimum_length = search.min_length_ratio > 0
-
-    def texts(self, rows: Sequence[Sequence[int]], segment: Segment, prefix: str) -> list[str]:
-        """Return the text of each row of target ids, on one line.
-
-        Args:
-            rows: translations of the segment, without EOS.
-            segment: its sentence gives the spelling of Latin words; its copied parts replace their placeholders.
-            prefix: the forced beginning of the translation, which may have Latin words, too.
-        """
-        source = f"{segment.source} {prefix}"
-        return [self._text(decoded, segment, source) for decoded in self._model.decode_ids(rows)]
-
-    def _text(self, text: str, segment: Segment, source: str) -> str:
-        """Return the decoded `text` of a segment as a reader expects it."""
+    Args:
+        rows: translations of the segment, without EOS.
+        segment: its sentence gives the spelling of Latin words; its copied parts replace their placeholders.
+        prefix: the forced beginning of the translation, which may have Latin words, too.
+        subword: decodes the rows.
+        normalizer: the rules of the run.
+        search: settings that turn some of the steps off.
+    """
+    source = f"{segment.source} {prefix}"
+    into_persian = normalizer.languages[1] == PERSIAN
+    texts = []
+    for text in subword.target.decode_ids(rows):
         # 1. The spelling of Latin words, and of Persian ones with their half-spaces.
-        if self._into_persian:
+        if into_persian:
             text = with_source_spelling(text, source)
-        if self._unifies_orthography:
-            text = self._unify_orthography(text)
+            if search.orthography:
+                text = normalizer.unify_orthography(text)
 
         # 2. The doubled ending of a translation that a minimum length made longer.
-        if self._has_minimum_length:
+        if search.min_length_ratio > 0:
             text = without_second_ending(text, source)
 
         # 3. The copied parts.
-        return one_line(put_back(text, segment.copied, segment.source))
+        texts.append(one_line(put_back(text, segment.copied, segment.source)))
+    return texts
 
 
 def with_source_spelling(text: str, source: str) -> str:

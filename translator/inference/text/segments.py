@@ -53,40 +53,31 @@ class SegmentReader:
                 errors are corrected.
             glossary: terms with the translations that they must have.
         """
-        self._source_model = subword.source
+        self._model = subword.source
         self._language = normalizer.languages[0]
         self._reader = SourceReader(subword, normalizer)
         self._room = max_length - 1  # for tokens beside EOS
         self._search = search
         self._glossary = glossary
 
-    def source_texts(
-        self, texts: Sequence[str], glossary: Glossary | None = None, origins: Sequence[str] | None = None
-    ) -> list[SourceText]:
-        """Return sentences as the model sees them, with their tags.
+    def whole(self, texts: Sequence[str]) -> list[Segment]:
+        """Return each text as one segment, whatever its length and its sentences."""
+        segments = []
+        source_texts = [self._source_text(text, self._glossary) for text in texts]
+        all_ids = self._model.encode([source_text.text for source_text in source_texts])
+        for line, text in enumerate(texts):
+            copied = source_texts[line].copied
+            segment = Segment(line=line, source=text, ids=all_ids[line], is_first=True, copied=copied)
+            segments.append(segment)
+        return segments
 
-        Args:
-            texts: sentences.
-            glossary: replaces that of the reader.
-            origins: for each sentence, the source of the corpus that it is from.
-        """
-        correct = self._search.correct_spelling
-        terms = self._glossary if glossary is None else glossary
-        source_texts = []
-        for text, origin in zip(texts, origins or [""] * len(texts), strict=True):
-            source_text = self._reader.read(text, correct_spelling=correct, glossary=terms)
-            tag = self._tag_of(origin)
-            if tag and source_text.text:
-                source_text = source_text._replace(text=with_tag(source_text.text, tag))
-            source_texts.append(source_text)
-        return source_texts
-
-    def _tag_of(self, origin: str) -> str:
-        """Return the tag of a sentence from a source of the corpus, as `search.tag` asks; "" for none."""
+    def _source_text(self, sentence: str, glossary: Glossary, origin: str = "") -> SourceText:
+        """Return a sentence as the model sees it, with its tag; `origin` is the corpus that it is from."""
+        source_text = self._reader.read(sentence, correct_spelling=self._search.correct_spelling, glossary=glossary)
         name = origin if self._search.tag == "auto" else self._search.tag
-        if not name or not self._source_model.has_pieces(tag_of(name)):
-            return ""
-        return tag_of(name)
+        if name and source_text.text and self._model.has_pieces(tag_of(name)):
+            source_text = source_text._replace(text=with_tag(source_text.text, tag_of(name)))
+        return source_text
 
     def read(
         self,
@@ -103,16 +94,20 @@ class SegmentReader:
             glossary: terms with the translations that they must have, in place of those of the reader.
             origins: for each text, the source of the corpus that it is from.
         """
-        # 1. Part each text into sentences to translate and text to copy.
+        # 1. Part each text into sentences to translate and text to copy. Read the sentences.
         sentences: list[tuple[int, str]] = []  # of all texts, each with the index of its text
+        source_texts: list[SourceText] = []  # of the sentences
         copied: list[list[str]] = []  # of each text: before, between and after its sentences
         foreign_lines: list[int] = []
+        terms = self._glossary if glossary is None else glossary
         for line, text in enumerate(texts):
-            its_sentences, its_copied, is_foreign = part_text(
+            text_sentences, text_copied, is_foreign = part_text(
                 text, self._reader, self._language.script, split=self._search.split_sentences
             )
-            sentences += [(line, sentence) for sentence in its_sentences]
-            copied.append(its_copied)
+            for sentence in text_sentences:
+                sentences.append((line, sentence))
+                source_texts.append(self._source_text(sentence, terms, origins[line] if origins else ""))
+            copied.append(text_copied)
             if is_foreign:
                 foreign_lines.append(first_line + line)
         if foreign_lines:
@@ -122,14 +117,12 @@ class SegmentReader:
             )
 
         # 2. Encode all sentences together, which is faster than one by one.
-        its_origins = [origins[line] for line, _ in sentences] if origins else None
-        source_texts = self.source_texts([sentence for _, sentence in sentences], glossary, its_origins)
-        all_ids = self._source_model.encode([source_text.text for source_text in source_texts])
+        all_ids = self._model.encode([source_text.text for source_text in source_texts])
 
         # 3. Split the sentences that are too long.
         segments: list[Segment] = []
-        between = [its_copied[:1] for its_copied in copied]
-        following = [iter(its_copied[1:]) for its_copied in copied]
+        between = [text_copied[:1] for text_copied in copied]
+        following = [iter(text_copied[1:]) for text_copied in copied]
         for (line, sentence), source_text, ids in zip(sentences, source_texts, all_ids, strict=True):
             rows = self._rows(source_text.text, ids, first_line + line)
             if not rows:  # nothing but copied text is left
@@ -152,7 +145,7 @@ class SegmentReader:
         """Return the `ids` of a sentence in rows that fit into the model, with a warning if they are several."""
         if len(ids) <= self._room:
             return [ids] if ids else []
-        encode = self._source_model.encode
+        encode = self._model.encode
         # Cut the text, not the ids, so that words stay whole.
         parts = split_text(text, lambda texts: [len(row) for row in encode(texts)], self._room)
         rows: list[list[int]] = []
@@ -171,6 +164,6 @@ class SegmentReader:
         """Return the entries of `copied` whose placeholders are in `row`."""
         copied_in_row = {}
         for placeholder, part in copied.items():
-            if self._source_model.placeholders[placeholder] in row:
+            if self._model.placeholders[placeholder] in row:
                 copied_in_row[placeholder] = part
         return copied_in_row
