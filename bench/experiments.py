@@ -192,8 +192,8 @@ def _difference(differences: Sequence[float]) -> str:
     mean = f"{statistics.fmean(differences):+.2f}"
     if len(differences) == 1:
         return mean
-    each = ", ".join(f"{difference:+.2f}" for difference in differences)
-    return f"{mean} ({each})"
+    of_seeds = ", ".join(f"{difference:+.2f}" for difference in differences)
+    return f"{mean} ({of_seeds})"
 
 
 def _mean(of_seeds: dict[int, Figures], key: str) -> float:

@@ -47,7 +47,7 @@ class OurLearner:
         alone = Distributed()
         settings = set_up(config, CPU, alone)
         self._learner = build_our_learner(config, vocabularies, CPU, settings, alone)
-        self.model = self._learner.loss.model
+        self.model: nn.Module = self._learner.loss.model
 
     def update(self, batch: Batch, number: int) -> Tensor:
         """Update the weights (see `Learner`)."""
@@ -61,8 +61,8 @@ class OtherLearner:
 
     Args:
         forward: returns the logits (B, T, V) of the model for a batch.
-        precision: of the forward pass: float32 or bf16.
-        rounding: of float32 products, by `torch.set_float32_matmul_precision`.
+        precision: float32 or bf16, for the forward pass.
+        rounding: the setting of `torch.set_float32_matmul_precision`.
     """
 
     def __init__(
@@ -88,12 +88,13 @@ class OtherLearner:
         self._optimizer.zero_grad()
         with torch.autocast("cpu", torch.bfloat16, enabled=self._is_bf16):
             logits = self._forward(self.model, batch)
-            loss: Tensor = self._loss(logits.flatten(0, 1), batch.labels.flatten())
+            loss = self._loss(logits.flatten(0, 1), batch.labels.flatten())
         loss.backward()
         if self._settings.gradient_clip is not None:
             nn.utils.clip_grad_norm_(self.model.parameters(), self._settings.gradient_clip)
         self._optimizer.step()
-        return loss.detach()
+        value: Tensor = loss.detach()
+        return value
 
 
 class PlainTransformer(nn.Module):
@@ -196,7 +197,7 @@ def sorted_batches(data: DataHandler, positions: int) -> Iterator[Batch]:
     As in other toolkits, the pairs are sorted by length, so that a batch has little padding; it has at most `positions`
     on its larger side. The batches of an epoch come in random order.
     """
-    pairs: Pairs = data.training_ids(_ALL)
+    pairs: Pairs = [(source.tolist(), target.tolist()) for source, target in data.training_ids(_ALL)]
     generator = np.random.default_rng(1)
     while True:
         # 1. Sort the pairs, the longest first; those of equal lengths are in random order.

@@ -43,10 +43,10 @@ def bench(options: Options) -> Iterator[str]:
         with tempfile.TemporaryDirectory() as folder:
             write_corpus(Path(folder) / "large.tsv", pairs)
             began = time.perf_counter()
-            kept, stages, peak = _measure(_recipe(config, Path(folder)))
+            kept_pairs, stages, peak = _measure(_recipe(config, Path(folder)))
             stages["in all"] = time.perf_counter() - began
         speeds = [f"{seconds:.1f} s {pairs / max(seconds, 1e-9):,.0f}/s" for seconds in stages.values()]
-        rows.append([f"{pairs:,}", f"{kept:,}", *speeds, f"{peak / 2**20:,.0f} MiB"])
+        rows.append([f"{pairs:,}", f"{kept_pairs:,}", *speeds, f"{peak / 2**20:,.0f} MiB"])
     yield "preparation, nothing reused; peak memory of all processes together (PSS)"
     yield text_table(["pairs read", "kept", *stages, "memory"], rows)
 
@@ -71,8 +71,8 @@ def _measure(config: Config) -> tuple[int, dict[str, float], int]:
             _, *processes = family(os.getpid())
             peak = max(peak, sum(map(memory_of, processes)))
             time.sleep(POLL)
-        kept, stages = prepared.result()
-        return kept, stages, peak
+        kept_pairs, stages = prepared.result()
+        return kept_pairs, stages, peak
 
 
 def _preparer() -> Callable[[Config], tuple[int, dict[str, float]]]:

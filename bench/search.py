@@ -55,14 +55,14 @@ def bench(options: Options) -> Iterator[str]:
     yield f"search, {model_sizes(config)}, {len(lines)} sentences, {available_cores()} processes of one thread"
 
     # 2. Processes that run already.
-    others = [name for name in names if name != OURS]
+    other_names = [name for name in names if name != OURS]
     for beam in BEAMS:
         rates = _rates(names, run, folder, lines, beam, options.rounds)
         yield f"  beam {beam}: sentences a second, median (lowest to highest of {options.rounds} rounds)"
         for name, values in rates.items():
             yield f"    {name:<34} {spread(values, '{:,.1f}')}"
-        for other in others if OURS in names else []:
-            yield f"    {OURS:<34} ÷ {other:<34} {ratios(rates[OURS], rates[other])}"
+        for name in other_names if OURS in names else []:
+            yield f"    {OURS:<34} ÷ {name:<34} {ratios(rates[OURS], rates[name])}"
 
     # 3. The command, from its start.
     seconds = _from_the_shell(run, folder, lines, min(options.rounds, MOST_SHELL_ROUNDS))
@@ -109,7 +109,8 @@ def _rates(
     def rate(pool: WorkerPool, size: int) -> float:
         began = time.perf_counter()
         parts = [pool.submit((by_length[core::cores], beam, size)) for core in range(cores)]
-        return sum(part.result() for part in parts) / (time.perf_counter() - began)
+        count: int = sum(part.result() for part in parts)
+        return count / (time.perf_counter() - began)
 
     rates: dict[str, list[float]] = {name: [] for name in names}
     pools: dict[str, WorkerPool] = {}
