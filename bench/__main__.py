@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"see below; default: {' '.join(DEFAULT_PARTS)}")
     parser.add_argument("--config", metavar="FILE", help="recipe or plan (default: the part's own)")
     parser.add_argument("--set", dest="overrides", action="extend", nargs="+", default=[], metavar="KEY.PATH=VALUE")
-    parser.add_argument("--output", type=Path, default=Options.output, metavar="FOLDER", help="for files of results")
+    parser.add_argument("--output", type=Path, default=Options.output, metavar="FOLDER", help="for runs and exports")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="contestant, size, variant, ...")
     parser.add_argument("--table", action="store_true", help="quality, experiments: only the table of finished work")
     for name in ("rounds", "steps", "seed", "kills"):

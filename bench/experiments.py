@@ -8,25 +8,26 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from bench.options import FailedError, Options
+from bench.options import FailedError, Options, markdown_table
 from bench.processes import TRANSLATOR, run_command
-from bench.scores import markdown_table
 from translator.config import Config, load_config
+from translator.config.resuming import compare_settings
 from translator.errors import ConfigError, RunError
 
 PLAN: Final = "bench/experiments.yaml"
 METRICS: Final = ("bleu", "chrf")
 PROGRESS: Final = ("step", "seconds", "target_tokens")
 Model = TypeVar("Model", bound=BaseModel)
-SeedResults = dict[int, Mapping[str, float]]  # figures by seed, see `read_result`
+Figures = dict[str, float]
+"""The scores and the training numbers of a run, by the names in `METRICS` and `PROGRESS`."""
 
 
 class Variant(BaseModel):
@@ -36,8 +37,6 @@ class Variant(BaseModel):
     name: Annotated[str, Field(pattern=r"^[\w-]+$")]
     about: str
     settings: tuple[str, ...] = ()
-    average: Annotated[int, Field(ge=1)] | None = None
-    """Without training: score the mean of this number of the baseline's last checkpoints."""
 
 
 class Plan(BaseModel):
@@ -58,24 +57,9 @@ class Trial:
 
     variant: Variant
     seed: int
-    run: Path  # of the baseline for an average
+    run: Path
     settings: tuple[str, ...]
     config: Config
-
-    @property
-    def checkpoint(self) -> str:
-        """The name of the scored checkpoint."""
-        return "averaged" if self.variant.average else "last"
-
-    @property
-    def log(self) -> Path:
-        """The file of the output of its commands."""
-        return self.run.with_suffix(".log")
-
-    @property
-    def result(self) -> Path:
-        """The file of the scores, with the settings they belong to."""
-        return self.run / f"validation-{self.checkpoint}.json"
 
 
 def bench(options: Options) -> Iterator[str]:
@@ -92,16 +76,16 @@ def bench(options: Options) -> Iterator[str]:
     failed = []
     requested = [trial for trial in planned if trial.variant.name in names and not options.table]
     for number, trial in enumerate(requested, 1):
-        if read_result(trial) is not None:
+        if read_figures(trial) is not None:
             continue
         began = time.monotonic()
-        label = f"{trial.variant.name}-seed{trial.seed}"
-        print(f"[{number}/{len(requested)}] {label}: see {trial.log}", file=sys.stderr, flush=True)
+        log = trial.run.with_suffix(".log")
+        print(f"[{number}/{len(requested)}] {trial.run.name}: see {log}", file=sys.stderr, flush=True)
         try:
-            carry_out(plan, trial)
+            carry_out(plan, trial, log)
         except RunError as error:
-            failed.append(label)
-            print(f"bench: {label}: {error}", file=sys.stderr)
+            failed.append(trial.run.name)
+            print(f"bench: {trial.run.name}: {error}", file=sys.stderr)
         minutes = (time.monotonic() - began) / 60
         print(f"    {minutes:.1f} minutes", file=sys.stderr, flush=True)
     yield from table(plan, planned)
@@ -110,133 +94,94 @@ def bench(options: Options) -> Iterator[str]:
 
 
 def read_yaml(path: Path, kind: type[Model]) -> Model:
-    """Return a YAML file as a `kind`; raise ConfigError, with all errors, if it is unreadable or invalid."""
+    """Return a YAML file as a `kind`; raise ConfigError, with all mistakes, if it is unreadable or invalid."""
     try:
         return kind.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, yaml.YAMLError) as error:
         raise ConfigError(f"cannot read {path}: {error}") from error
-    except ValidationError as error:
-        lines = [f"{path} is invalid:"]
-        for mistake in error.errors(include_url=False):
-            key_path = ".".join(map(str, mistake["loc"]))
-            lines.append(f"  {key_path}: {mistake['msg']}")
-        raise ConfigError("\n".join(lines)) from error
 
 
 def trials(plan: Plan, overrides: Sequence[str] = ()) -> Iterator[Trial]:
     """Yield every trial in execution order: all variants with one seed, then all with the next."""
     for seed in plan.seeds:
         for variant in plan.variants:
-            trained = plan.variants[0] if variant.average else variant
-            run = Path(plan.directory) / f"{trained.name}-seed{seed}"
-            settings = (
-                *plan.settings,
-                *overrides,
-                *trained.settings,
-                f"run.seed={seed}",
-                f"run.directory={run}",
-            )
-            yield Trial(
-                variant=variant,
-                seed=seed,
-                run=run,
-                settings=settings,
-                config=load_config(plan.recipe, list(settings)),
-            )
+            run = Path(plan.directory) / f"{variant.name}-seed{seed}"
+            own_settings = (f"run.seed={seed}", f"run.directory={run}")
+            settings = (*plan.settings, *overrides, *variant.settings, *own_settings)
+            config = load_config(plan.recipe, list(settings))
+            yield Trial(variant=variant, seed=seed, run=run, settings=settings, config=config)
 
 
-def carry_out(plan: Plan, trial: Trial) -> None:
+def carry_out(plan: Plan, trial: Trial, log: Path) -> None:
     """Train and score `trial`.
 
     Raises:
         RunError: a command failed.
         Interrupted: it was stopped.
     """
-    # 1. Train, or average.
-    run = ["--run", str(trial.run)]
     threads = trial.config.run.threads or None
-    if trial.variant.average:
-        count = str(trial.variant.average)
-        run_command([*TRANSLATOR, "average", *run, "--count", count, "--of", "last"], trial.log, threads)
-    else:
-        run_command([*TRANSLATOR, "train", "--config", plan.recipe, "--set", *trial.settings], trial.log, threads)
-
-    # 2. Score.
-    split = ["--split", "validation", "--checkpoint", trial.checkpoint, "--no-report"]
-    run_command([*TRANSLATOR, "evaluate", *run, *split], trial.log, threads)
-    all_scores = json.loads((trial.run / "evaluation" / "scores.json").read_text(encoding="utf-8"))
-    scores = []
-    for score in all_scores:
-        is_of_average = score["checkpoint"] == "averaged"
-        if score["test_set"] == "validation" and is_of_average == (trial.checkpoint == "averaged"):
-            scores.append(score)
-
-    # 3. Keep the scores with the settings that they belong to.
-    state = json.loads((trial.run / "checkpoints" / "last" / "state.json").read_text(encoding="utf-8"))
-    result = {
-        "config": trial.config.model_dump(mode="json"),
-        "scores": scores,
-        "progress": state["state"]["progress"],
-    }
-    trial.result.write_text(json.dumps(result), encoding="utf-8")
+    run_command([*TRANSLATOR, "train", "--config", plan.recipe, "--set", *trial.settings], log, threads)
+    scored = ["--run", str(trial.run), "--split", "validation", "--checkpoint", "last", "--no-report"]
+    run_command([*TRANSLATOR, "evaluate", *scored], log, threads)
 
 
-def read_result(trial: Trial) -> dict[str, float] | None:
-    """Return each metric's mean over the test sets and the training numbers of a finished trial, else None."""
-    if not trial.result.is_file():
+def read_figures(trial: Trial) -> Figures | None:
+    """Return the figures of a finished trial, else None."""
+    # 1. The scores, which the trial gets last.
+    scores_file = trial.run / "evaluation" / "scores.json"
+    scores = json.loads(scores_file.read_text(encoding="utf-8")) if scores_file.is_file() else []
+    figures: Figures = {}
+    for score in scores:
+        if score["test_set"] == "validation" and score["normalization"] == "raw":
+            figures[score["metric"]] = score["score"]
+    if not figures:
         return None
-    result: dict[str, Any] = json.loads(trial.result.read_text(encoding="utf-8"))
-    if result["config"] != json.loads(trial.config.model_dump_json()):
+
+    # 2. A run of another plan does not count.
+    if compare_settings(load_config(trial.run / "config.yaml"), trial.config):
         advice = "name another `directory` in the plan"
         print(f"bench: {trial.run} was trained with other settings and is excluded; {advice}", file=sys.stderr)
         return None
-    figures: dict[str, float] = {}
-    for metric in METRICS:
-        scores = []
-        for score in result["scores"]:
-            if score["metric"] == metric and score["normalization"] == "raw":
-                scores.append(score["score"])
-        figures[metric] = statistics.fmean(scores)
+
+    # 3. How far it has trained.
+    state = json.loads((trial.run / "checkpoints" / "last" / "state.json").read_text(encoding="utf-8"))
     for key in PROGRESS:
-        figures[key] = float(result["progress"][key])
+        figures[key] = state["state"]["progress"][key]
     return figures
 
 
 def table(plan: Plan, planned: Sequence[Trial]) -> Iterator[str]:
-    """Yield the table of all finished trials: means over the test sets, and scores of each seed."""
-    results_of_variant: dict[str, SeedResults] = {}
+    """Yield the table of all finished trials: means over the seeds, and scores of each seed."""
+    results: dict[str, dict[int, Figures]] = {variant.name: {} for variant in plan.variants}
     for trial in planned:
-        result = read_result(trial)
-        if result is not None:
-            results_of_variant.setdefault(trial.variant.name, {})[trial.seed] = result
-    if not results_of_variant:
-        yield "No experiment is finished yet."
-        return
-    baseline = results_of_variant.get(plan.variants[0].name, {})
+        figures = read_figures(trial)
+        if figures is not None:
+            results[trial.variant.name][trial.seed] = figures
+    baseline = results[plan.variants[0].name]
     rows = []
     for variant in plan.variants:
-        results = results_of_variant.get(variant.name)
-        if results is not None:
-            rows.append(_row(variant, results, {} if results is baseline else baseline))
+        of_seeds = results[variant.name]
+        if of_seeds:
+            rows.append(_row(variant, of_seeds, {} if of_seeds is baseline else baseline))
+    if not rows:
+        yield "No experiment is finished yet."
+        return
     header = ["variant", "seeds", "BLEU", "BLEU − baseline", "chrF", "chrF − baseline", "chrF of each seed"]
     yield from markdown_table([*header, "steps", "seconds", "target tokens"], rows)
     yield "\nValidation text (training.validation_sentences), means over the seeds; the weights after the last update."
     yield "In brackets, the difference for each seed: if their signs differ, the difference may be noise."
 
 
-def _row(variant: Variant, results: SeedResults, baseline: SeedResults) -> list[str]:
+def _row(variant: Variant, of_seeds: dict[int, Figures], baseline: dict[int, Figures]) -> list[str]:
     """Return a row of the table; differences are means over the seeds that `baseline` has too, and may be none."""
-    row = [variant.about, ", ".join(map(str, results))]
+    row = [variant.about, ", ".join(map(str, of_seeds))]
     for metric in METRICS:
-        row.append(f"{_mean(results, metric):.2f}")
-        differences = []
-        for seed, result in results.items():
-            if seed in baseline:
-                differences.append(result[metric] - baseline[seed][metric])
-        row.append(_difference(differences))
-    row.append(", ".join(f"{result['chrf']:.2f}" for result in results.values()))
+        row.append(f"{_mean(of_seeds, metric):.2f}")
+        shared = of_seeds.keys() & baseline.keys()
+        row.append(_difference([of_seeds[seed][metric] - baseline[seed][metric] for seed in sorted(shared)]))
+    row.append(", ".join(f"{figures['chrf']:.2f}" for figures in of_seeds.values()))
     for key in PROGRESS:
-        row.append(f"{_mean(results, key):,.0f}")
+        row.append(f"{_mean(of_seeds, key):,.0f}")
     return row
 
 
@@ -251,5 +196,5 @@ def _difference(differences: Sequence[float]) -> str:
     return f"{mean} ({of_seeds})"
 
 
-def _mean(results: SeedResults, key: str) -> float:
-    return statistics.fmean(result[key] for result in results.values())
+def _mean(of_seeds: dict[int, Figures], key: str) -> float:
+    return statistics.fmean(figures[key] for figures in of_seeds.values())

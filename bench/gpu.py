@@ -2,31 +2,28 @@
 
 `loop` is the product's own loop: `translator train` on a generated corpus, waiting for data included. `search` times
 greedy and beam search of Transformer-base. `sample` trains the sample's recipe, and restarts it.
-`training` trains on real text for the time that is left. Parts for which there is no time left are left out.
 """
 
-import gc
+import functools
 import json
 import shutil
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import torch
 
-from bench.generated import write_text
-from bench.gpu_sample import bench_sample
+from bench.generated import generated_recipe, write_corpus
 from bench.gpu_search import bench_search
-from bench.gpu_training import bench_training
 from bench.options import FailedError, Options, spread
 from bench.processes import TRANSLATOR, run_command
+from translator.checkpoint.files import load_checkpoint
+from translator.checkpoint.state import find_checkpoint
 from translator.errors import ConfigError
 from translator.plots.curves import read_curves
-from translator.run.files import write_json
 from translator.run.folder import RunFolder
 from translator.speed.device import choose_device
 
@@ -34,13 +31,9 @@ SIZES: Final[Mapping[str, Mapping[str, Any]]] = {
     "base": {"d_model": 512, "heads": 8, "encoder_layers": 6, "decoder_layers": 6, "feed_forward": 2048},
     "big": {"d_model": 1024, "heads": 16, "encoder_layers": 6, "decoder_layers": 6, "feed_forward": 4096},
 }
-PARTS: Final = ("loop-base", "loop-big", "search", "sample", "training")
-"""In the order of their importance."""
-_CURVES: Final = {
-    "tokens_per_second": "speed/tokens_per_second",
-    "data_wait": "speed/data_wait",
-}
-"""What the line of a training reports, by TensorBoard tag."""
+_NEVER: Final = 1_000_000  # updates
+_RESUMED_AT: Final = 40
+_RESUMED_TO: Final = 80  # updates of the run whose second half runs twice
 
 
 @dataclass(frozen=True)
@@ -55,11 +48,11 @@ class Work:
     row_length: int = 128
     loop_minutes: float = 0.5  # of each `translator train`, the compilation included
     log_every: int = 50  # updates of a report of that training
-    seconds: float = 465.0  # of all parts
+    sentences: int = 4_400  # that are searched
 
 
 def bench(options: Options) -> Iterator[str]:
-    """Yield the lines of a report on the GPU, and write all figures to gpu.json.
+    """Yield the lines of a report on the GPU.
 
     Raises:
         ConfigError: there is no GPU, or a part is unknown.
@@ -70,120 +63,114 @@ def bench(options: Options) -> Iterator[str]:
         raise ConfigError("the GPU benchmark needs a CUDA GPU, but torch finds none here")
     work = Work(choose_device("cuda"))
     yield f"{torch.cuda.get_device_name(work.device)}, torch {torch.__version__}"
-    yield from run_parts(parts, work, options.output)
+    yield from run_parts(parts, work, options.output / "gpu")
 
 
-def run_parts(parts: list[str], work: Work, output: Path) -> Iterator[str]:
-    """Yield the lines of `parts` while there is time, and write their figures; raise FailedError if one failed."""
-    folder = output / "gpu"
+def run_parts(parts: list[str], work: Work, folder: Path) -> Iterator[str]:
+    """Yield the lines of `parts`; raise FailedError if one failed."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    began = time.monotonic()
-    results: dict[str, Any] = {"device": str(work.device), "torch": torch.__version__}
-    failures: list[str] = []
-    for name, seconds_needed, measure in _measurements(parts, work, folder, results):
-        remaining = work.seconds - (time.monotonic() - began)
-        if remaining < seconds_needed:
-            yield f"  {name}: left out; it needs {seconds_needed:.0f} s, and {remaining:.0f} s remain"
-            continue
-        part_began = time.monotonic()
-        try:
-            yield from measure()
-        except Exception as error:  # noqa: BLE001 - the time on a card is short: the other parts go on
-            failures.append(name)
-            (folder / "failures.txt").open("a", encoding="utf-8").write(f"{name}\n{traceback.format_exc()}\n")
-            yield f"  {name}: FAILED: {type(error).__name__}: {error}"
-        _free_memory(work.device)
-        yield f"    ({time.monotonic() - part_began:.0f} s)"
-        write_json(output / "gpu.json", results)
-    yield f"  written: {output}/gpu.json"
-    if failures:
-        raise FailedError(f"failed: {', '.join(failures)}; see {folder}/failures.txt")
-
-
-Measurement = tuple[str, float, Callable[[], Iterator[str]]]
-
-
-def _measurements(parts: list[str], work: Work, folder: Path, results: dict[str, Any]) -> Iterator[Measurement]:
-    """Yield name, least seconds and function of each measurement of `parts`."""
-    ends_at = time.monotonic() + work.seconds
-    for part in parts:
-        kind, _, size = part.partition("-")  # such as `loop` and `base`
-        results.setdefault(kind, {})
-        if kind == "loop":
-            yield part, 60 * work.loop_minutes, partial(bench_loop, size, work.sizes[size], work, folder, results)
-        elif kind == "search":
-            yield part, 20.0, partial(bench_search, work.sizes["base"], work.vocabulary, work.device, results)
-        elif kind == "sample":
-            yield part, 130.0, partial(bench_sample, folder, work.device, results)
-        else:
-            yield part, 150.0, partial(bench_training, folder, work.device, ends_at, results)
-
-
-def _free_memory(device: torch.device) -> None:
-    gc.collect()
-    torch._dynamo.reset()
-    if device.type == "cuda":
-        torch.cuda.empty_cache()
-
-
-# --- the product's own loop ---
-
-
-def bench_loop(name: str, sizes: Mapping[str, Any], work: Work, folder: Path, results: dict[str, Any]) -> Iterator[str]:
-    """Yield the speed of `translator train` on the generated corpus, which the first call prepares."""
-    corpus = folder / "corpus.tsv"
-    config = folder / f"loop-{name}.json"
-    run = folder / f"loop-{name}"
-    config.write_text(json.dumps(loop_recipe(sizes, work, corpus, run)), encoding="utf-8")
-    if not corpus.exists():
-        write_text(corpus, work.pairs, words=work.vocabulary * 3 // 4, longest=work.row_length * 3 // 4)
+    failed = []
+    for name in parts:
         began = time.monotonic()
-        run_command([*TRANSLATOR, "prepare", "--config", str(config)], folder / "log.txt")
-        yield f"  {work.pairs:,} generated pairs are prepared in {time.monotonic() - began:.0f} s"
-    run_command([*TRANSLATOR, "train", "--config", str(config)], folder / "log.txt")
-    curves = read_curves(run)
-    figures: dict[str, list[float]] = {}
-    for figure, tag in _CURVES.items():
-        values = curves[tag][1].tolist()
-        # The first report includes the compilation.
-        figures[figure] = values[1:] or values
-    choices = RunFolder(run).sessions()[-1]["choices"]
-    results["loop"][name] = {"figures": figures, "choices": choices}
-    speeds = figures["tokens_per_second"]
-    yield f"  translator train, Transformer-{name}, {work.rows} rows of {work.row_length}, {len(speeds)} reports:"
-    yield (
-        f"    {spread(speeds, '{:,.0f}')} target tokens a second, "
-        f"waits {spread(figures['data_wait'], '{:.2%}')} of the time for data"
-    )
-    yield f"    compiled: {_yes_or_no(choices['compile'])}, captured: {_yes_or_no(choices['capture'])}"
+        try:
+            yield from PARTS[name](work, folder)
+        except Exception as error:  # noqa: BLE001 - the time on a card is short: the other parts go on
+            failed.append(name)
+            traceback.print_exc()
+            yield f"  {name}: FAILED: {type(error).__name__}: {error}"
+        yield f"    ({time.monotonic() - began:.0f} s)"
+    if failed:
+        raise FailedError(f"failed: {', '.join(failed)}; see {folder}/log.txt")
 
 
-def _yes_or_no(value: bool) -> str:
-    return "yes" if value else "no"
-
-
-def loop_recipe(sizes: Mapping[str, Any], work: Work, corpus: Path, run: Path) -> dict[str, Any]:
-    """Return the recipe of a short training on the generated corpus, without what is not the loop."""
-    never = 1_000_000
-    return {
-        "run": {"directory": str(run), "device": work.device.type},
-        "corpus": {
-            "sources": [{"name": "generated", "path": str(corpus)}],
-            "prepared_directory": str(corpus.parent / "prepared"),
-            "filters": {"min_target_script": None, "max_untranslated": None, "near_duplicates": None},
-            "split": {"validation": 20, "test": 20},
-        },
-        "subword": {"model_type": "bpe", "vocabulary_size": work.vocabulary},
-        "batching": {"tokens_per_batch": work.rows * work.row_length, "max_length": work.row_length},
-        "model": {"dropout": 0.1, **sizes},
+def _loop(work: Work, folder: Path, size: str) -> Iterator[str]:
+    """Yield the speed of `translator train` on the generated corpus, which the first call prepares."""
+    # 1. The recipe of a short training, without what is not the loop.
+    run = RunFolder(folder / f"loop-{size}")
+    recipe = {
+        **generated_recipe(folder, work.vocabulary, work.rows, work.row_length),
+        "run": {"directory": str(run.path), "device": work.device.type},
+        "model": {"dropout": 0.1, **work.sizes[size]},
         "training": {
-            "max_steps": never,
+            "max_steps": _NEVER,
             "max_minutes": work.loop_minutes,
             "log_every": work.log_every,
-            "validate_every": never,
-            "checkpoint_every": never,
+            "validate_every": _NEVER,
+            "checkpoint_every": _NEVER,
             "processes": 1,
         },
         "search": {"method": "greedy"},
     }
+    config = folder / f"loop-{size}.json"
+    config.write_text(json.dumps(recipe), encoding="utf-8")
+
+    # 2. The corpus.
+    if not (folder / "corpus.tsv").exists():
+        write_corpus(folder, work.pairs, work.vocabulary, work.row_length)
+        began = time.monotonic()
+        run_command([*TRANSLATOR, "prepare", "--config", str(config)], folder / "log.txt")
+        yield f"  {work.pairs:,} generated pairs are prepared in {time.monotonic() - began:.0f} s"
+
+    # 3. The training; its first report includes the compilation.
+    run_command([*TRANSLATOR, "train", "--config", str(config)], folder / "log.txt")
+    curves = read_curves(run.path)
+    speeds = curves["speed/tokens_per_second"][1].tolist()
+    waits = curves["speed/data_wait"][1].tolist()
+    speeds, waits = speeds[1:] or speeds, waits[1:] or waits
+    choices = run.sessions()[-1]["choices"]
+    yield f"  translator train, Transformer-{size}, {work.rows} rows of {work.row_length}, {len(speeds)} reports:"
+    yield (
+        f"    {spread(speeds, '{:,.0f}')} target tokens a second, waits {spread(waits, '{:.2%}')} of the time for data"
+    )
+    yield f"    compiled: {choices['compile']}, captured: {choices['capture']}"
+
+
+def _search(work: Work, folder: Path) -> Iterator[str]:
+    """Yield the speed of searches."""
+    yield from bench_search(work.sizes["base"], work.vocabulary, work.sentences, work.device)
+
+
+def _sample(work: Work, folder: Path) -> Iterator[str]:
+    """Yield time and score of the sample's recipe, and whether a restarted training ends with the same bits."""
+    train = [*TRANSLATOR, "train", "--config", "sample", "--set", f"run.device={work.device.type}"]
+    log = folder / "log.txt"
+
+    # 1. The whole recipe.
+    run = RunFolder(folder / "sample")
+    began = time.monotonic()
+    run_command([*train, f"run.directory={run.path}"], log)
+    seconds = time.monotonic() - began
+    score = json.loads((run.evaluation_folder / "scores.json").read_text(encoding="utf-8"))[0]
+    yield f"  the sample: {seconds:.0f} s from the start to the scores, {score['metric']} {score['score']:.2f}"
+
+    # 2. A restart, compiled and captured.
+    run = RunFolder(folder / "short")
+    settings = [
+        f"run.directory={run.path}",
+        f"training.validate_every={_RESUMED_AT}",
+        f"training.checkpoint_every={_RESUMED_AT}",
+        f"training.max_steps={_RESUMED_TO}",
+        f"training.compile={'always' if work.device.type == 'cuda' else 'never'}",
+        "evaluation.metrics=[bleu]",
+    ]
+    weights = []
+    for _ in range(2):
+        run_command([*train, *settings], log)
+        last = find_checkpoint(run.checkpoints_folder, "last")
+        weights.append(load_checkpoint(last).model)
+        shutil.rmtree(last.resolve())  # the same command resumes from the checkpoint before
+    first, second = weights
+    same_bits = all(torch.equal(weight, second[name]) for name, weight in first.items())
+    yield f"  resumed at update {_RESUMED_AT} of {_RESUMED_TO}: {'the same' if same_bits else 'OTHER'} bits"
+
+
+Measure = Callable[[Work, Path], Iterator[str]]
+"""Yields a report; the path is a folder for its files."""
+PARTS: Final[Mapping[str, Measure]] = {
+    "loop-base": functools.partial(_loop, size="base"),
+    "loop-big": functools.partial(_loop, size="big"),
+    "search": _search,
+    "sample": _sample,
+}
+"""The parts in the order of their importance."""

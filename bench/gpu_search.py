@@ -21,7 +21,6 @@ from translator.inference.engines.torch_searcher import TorchSearcher
 from translator.search.request import SearchRequest
 from translator.speed.inference_copy import prepare
 
-SENTENCES: Final = 4_400
 _ROUNDS: Final = 3
 _MEDIAN_LENGTH: Final = 17  # source tokens of a sentence of Mizan with 8,000 pieces, about
 _SIGMA: Final = 0.6  # of the logarithm of the length
@@ -33,41 +32,37 @@ _SEARCHES: Final = {
 }
 
 
-def bench_search(
-    sizes: Mapping[str, Any], vocabulary: int, device: torch.device, results: dict[str, Any], sentences: int = SENTENCES
-) -> Iterator[str]:
+def bench_search(sizes: Mapping[str, Any], vocabulary: int, sentences: int, device: torch.device) -> Iterator[str]:
     """Yield sentences a second of each search, with the batches that the engine chooses by itself.
 
     Args:
         sizes: values of the section `model`.
         vocabulary: pieces of each language.
-        results: gets the speeds of all rounds.
+        sentences: number of sentences.
     """
     torch.manual_seed(1)
     config = ModelConfig.model_validate({**sizes, "positions": "rotary", "norm": "pre", "tied_embeddings": "target"})
     model = prepare(Transformer(config.settings, vocabulary, vocabulary).to(device).eval())
-    rows = random_rows(sentences, vocabulary)
+    rows = _random_rows(sentences, vocabulary)
     yield f"  search, {sentences:,} sentences of {np.mean([len(row) for row in rows]):.1f} tokens:"
     for rounding in ("medium", "highest"):
         torch.set_float32_matmul_precision(rounding)
         searcher = TorchSearcher([model], device)
         for name, search in _SEARCHES.items():
-            time_of(searcher, rows[:200], search)  # warm-up
-            speeds = [sentences / time_of(searcher, rows, search) for _ in range(_ROUNDS)]
-            results["search"][f"{name}, {rounding}"] = speeds
+            _seconds_of(searcher, rows[:200], search)  # warm-up
+            speeds = [sentences / _seconds_of(searcher, rows, search) for _ in range(_ROUNDS)]
             yield f"    {name}, float32 products `{rounding}`: {spread(speeds, '{:,.0f}')} sentences a second"
     yield f"    a batch has at most {searcher.batch_rows:,} sentences and {searcher.batch_positions:,} positions"
 
 
-def random_rows(count: int, vocabulary: int) -> Rows:
+def _random_rows(count: int, vocabulary: int) -> Rows:
     """Return `count` sentences of random ids, with the lengths of a novel's sentences."""
     generator = np.random.default_rng(3)
     lengths = generator.lognormal(math.log(_MEDIAN_LENGTH), _SIGMA, count).astype(int).clip(2, _LONGEST)
     return [generator.integers(len(SPECIAL_TOKENS), vocabulary, length).tolist() for length in lengths]
 
 
-def time_of(searcher: TorchSearcher, rows: Rows, search: SearchConfig) -> float:
-    """Return the seconds in which the engine searches all rows."""
+def _seconds_of(searcher: TorchSearcher, rows: Rows, search: SearchConfig) -> float:
     began = time.perf_counter()
     searcher.find(SearchRequest(rows, search, scored=False))
     return time.perf_counter() - began

@@ -1,7 +1,7 @@
 """Options of the benchmarks' command line, and formatting of figures."""
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,11 +19,11 @@ class Options:
 
     config: str | None = None  # recipe or plan; None uses the part's default
     overrides: Sequence[str] = ()  # `key.path=value` changes of the recipe
-    output: Path = Path("runs/bench")  # for files of results
+    output: Path = Path("runs/bench")  # for runs and exports
     only: Sequence[str] = ()  # contestants, sizes, variants or scenarios; empty means all
     rounds: int = 5
     steps: int = 6  # updates of each contestant in a round of training
-    kills: int | None = None  # per scenario of `torture`; None uses the scenario's default
+    kills: int = 25  # of each case of `torture` and `verbs`
     seed: int = 1
     table: bool = False  # only print the table of finished work
 
@@ -55,6 +55,13 @@ class Options:
         return [name for name in names if name in self.only or not self.only]
 
 
+def in_turns(names: Sequence[str], rounds: int) -> Iterator[str]:
+    """Yield all names in each round; another one comes first in each."""
+    for number in range(rounds):
+        turn = number % len(names)
+        yield from (*names[turn:], *names[:turn])
+
+
 def spread(values: Sequence[float], form: str) -> str:
     """Return `median (lowest to highest)`."""
     median, lowest, highest = statistics.median(values), min(values), max(values)
@@ -73,3 +80,12 @@ def model_sizes(config: Config) -> str:
         f"d {model.d_model}, {model.heads} heads, {model.encoder_layers}+{model.decoder_layers} layers, "
         f"feed-forward {model.feed_forward}, vocabulary {config.subword.vocabulary_size:,}"
     )
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a Markdown table."""
+    lines = []
+    for row in (header, ["---"] * len(header), *rows):
+        cells = [cell.replace("|", "\\|") for cell in row]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines

@@ -1,22 +1,18 @@
-"""Processes of the benchmarks: workers that compute on request, commands run to their end, and memory in use."""
+"""Processes of the benchmarks: commands run to their end, and memory in use."""
 
-import contextlib
-import json
 import os
-import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final
+from typing import Final
 
 from translator.errors import Interrupted, RunError
 
 ROOT: Final = Path(__file__).parents[1]
 TRANSLATOR: Final = (sys.executable, "-m", "translator")
-Answer = dict[str, float]
 
 
 def environment(threads: int | None = None) -> dict[str, str]:
@@ -26,75 +22,8 @@ def environment(threads: int | None = None) -> dict[str, str]:
         variables.pop(name, None)
         if threads is not None:
             variables[name] = str(threads)
-    import_path = [str(ROOT)]
-    if variables.get("PYTHONPATH"):
-        import_path.append(variables["PYTHONPATH"])
-    variables["PYTHONPATH"] = os.pathsep.join(import_path)
-    variables["TOKENIZERS_PARALLELISM"] = "false"
+    variables["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), variables.get("PYTHONPATH")]))
     return variables
-
-
-class Worker:
-    """One contestant in one or several processes, which are idle between requests.
-
-    `commands` are the arguments of Python for each process, which calls `serve`.
-    """
-
-    def __init__(self, name: str, commands: Sequence[Sequence[str]]) -> None:
-        self.name = name
-        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "encoding": "utf-8"}
-        self._processes = [
-            subprocess.Popen([sys.executable, *command], env=environment(), **pipes) for command in commands
-        ]
-
-    def ask(self, verb: str, **arguments: Any) -> list[Answer]:
-        """Return the answers of all processes, computed in parallel; raise RunError if a process has ended."""
-        for process in self._processes:
-            assert process.stdin
-            with contextlib.suppress(BrokenPipeError):
-                process.stdin.write(json.dumps({"verb": verb, **arguments}) + "\n")
-                process.stdin.flush()
-        answers = []
-        for process in self._processes:
-            assert process.stdout
-            line = process.stdout.readline()
-            if not line:
-                raise RunError(
-                    f"the contestant `{self.name}` ended with exit code {process.wait()}; its error is above"
-                )
-            answers.append(json.loads(line))
-        return answers
-
-    def __enter__(self) -> "Worker":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for process in self._processes:
-            process.kill()
-        for process in self._processes:
-            process.communicate()
-
-
-def in_turns(workers: Sequence[Worker], rounds: int) -> Iterator[Worker]:
-    """Yield all workers in each round; the first worker rotates."""
-    for number in range(rounds):
-        turn = number % len(workers)
-        yield from (*workers[turn:], *workers[:turn])
-
-
-def serve(build: Callable[[], Mapping[str, Callable[..., Answer]]]) -> int:
-    """Answer the requests of a `Worker` on standard input, in its process.
-
-    `build` returns the function for each verb. Output of libraries goes to standard error.
-    """
-    with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers:
-        os.dup2(2, 1)
-        verbs = build()
-        for line in sys.stdin:
-            question = json.loads(line)
-            answers.write(json.dumps(verbs[question.pop("verb")](**question)) + "\n")
-            answers.flush()
-    return 0
 
 
 def run_command(command: Sequence[str], log: Path, threads: int | None = None) -> None:
@@ -106,8 +35,9 @@ def run_command(command: Sequence[str], log: Path, threads: int | None = None) -
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as stream:
-        streams: dict[str, Any] = {"stdout": stream, "stderr": subprocess.STDOUT, "start_new_session": True}
-        process = subprocess.Popen(command, env=environment(threads), **streams)
+        process = subprocess.Popen(
+            command, env=environment(threads), stdout=stream, stderr=subprocess.STDOUT, start_new_session=True
+        )
 
     def forward(number: int, frame: FrameType | None) -> None:
         process.send_signal(number)
@@ -127,7 +57,7 @@ def run_command(command: Sequence[str], log: Path, threads: int | None = None) -
 
 
 def family(process: int) -> list[int]:
-    """Return the process and all its descendants; empty if the system has no such information."""
+    """Return the process and all its descendants; empty if it has ended."""
     try:
         children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
     except OSError:
@@ -144,12 +74,14 @@ def memory_of(process: int) -> int:
         rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
     except OSError:
         return 0
-    return sum(int(line.split()[1]) * 1024 for line in rollup.splitlines() if line.startswith("Pss:"))
+    return _bytes_in(rollup, "Pss")
 
 
 def peak_memory() -> int:
     """Return the peak resident memory of this process, in bytes."""
-    with contextlib.suppress(OSError):  # on Linux, `getrusage` starts with the parent's peak
-        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return _bytes_in(Path("/proc/self/status").read_text(), "VmHWM")
+
+
+def _bytes_in(text: str, key: str) -> int:
+    """Return the value of a line `KEY: 12 kB`, in bytes."""
+    return sum(int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith(f"{key}:"))

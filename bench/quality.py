@@ -4,21 +4,23 @@ It takes hours, and can be stopped at any time: the same command resumes without
 """
 
 import json
+import statistics
+import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import sacrebleu
+
 from bench.experiments import read_yaml
-from bench.options import FailedError, Options
+from bench.options import FailedError, Options, markdown_table
 from bench.quality_contestants import Contestant, contestants
-from bench.quality_text import Plan, by_set, contest_text
-from bench.scores import METRICS, NOTE, compare_systems, markdown_table, mean_score
+from bench.quality_text import Plan, by_set, contest_text, write_lines
 from translator.errors import RunError
 from translator.run.files import hold_folder, write_json, write_text
 
 PLAN: Final = "bench/quality.yaml"
-SHOWN: Final = 3  # sentences shown of each set
 
 
 def bench(options: Options) -> Iterator[str]:
@@ -47,7 +49,13 @@ def bench(options: Options) -> Iterator[str]:
             except RunError as error:
                 failed.append(name)
                 print(f"bench: {name}: {error}", file=sys.stderr)
-        yield from write_tables(plan, text)
+        finished = [name for name in constructors if (folder / name / "test.txt").exists()]
+        if finished:
+            report = [*effort_table(folder, finished), *score_tables(plan, text, finished)]
+            write_text(folder / "results.md", "\n".join(report) + "\n")
+            yield from report
+        else:
+            yield "No contestant is finished yet."
     if failed:
         raise FailedError(f"failed: {', '.join(failed)}")
 
@@ -66,15 +74,21 @@ def carry_out(contestant: Contestant) -> None:
     trained = finished_part(folder / "trained.json", contestant.train)
     print(f"bench: {folder.name}: trained for {trained['seconds'] / 60:.1f} minutes", file=sys.stderr, flush=True)
     choice = finished_part(folder / "choice.json", lambda: choose(contestant, trained["candidates"]))
+    translations_of(contestant, choice["checkpoint"], choice["length_penalty"], "test", folder / "test.txt")
 
-    def translate_test() -> dict[str, str]:
-        output = folder / "test.txt"
-        output.unlink(missing_ok=True)
-        contestant.translate(choice["checkpoint"], choice["length_penalty"], "test", output)
-        by_set(contestant.text, "test", output)
-        return {"translations": str(output)}
 
-    finished_part(folder / "translated.json", translate_test)
+def translations_of(
+    contestant: Contestant, checkpoint: str, penalty: float, split: str, output: Path
+) -> dict[str, list[str]]:
+    """Return the translations of a split by source, from the file `output` if it is there; errors as `train`."""
+    if not output.exists():
+        output.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = output.with_name(f"unfinished-{output.name}")
+        unfinished.unlink(missing_ok=True)
+        contestant.translate(checkpoint, penalty, split, unfinished)
+        by_set(contestant.text, split, unfinished)
+        unfinished.rename(output)
+    return by_set(contestant.text, split, output)
 
 
 def choose(contestant: Contestant, candidates: Sequence[str]) -> dict[str, Any]:
@@ -84,17 +98,16 @@ def choose(contestant: Contestant, candidates: Sequence[str]) -> dict[str, Any]:
     """
     text = contestant.text
     penalties = contestant.plan.length_penalties
-    references = list(by_set(text, "choice", text / "choice.fa").values())
+    references = by_set(text, "choice", text / "choice.fa")
     scores: dict[tuple[str, float], float] = {}  # of checkpoint and penalty
 
     def score(checkpoint: str, penalty: float) -> float:
         if (checkpoint, penalty) not in scores:
             output = contestant.folder / "choice" / f"{checkpoint}.{penalty:g}.txt"
-            output.parent.mkdir(parents=True, exist_ok=True)
-            output.unlink(missing_ok=True)
-            contestant.translate(checkpoint, penalty, "choice", output)
-            translations = list(by_set(text, "choice", output).values())
-            scores[checkpoint, penalty] = mean_score(translations, references)
+            translations = translations_of(contestant, checkpoint, penalty, "choice", output)
+            scores[checkpoint, penalty] = statistics.fmean(
+                mean_score(translations[name], references[name]) for name in references
+            )
         return scores[checkpoint, penalty]
 
     neutral_penalty = min(penalties, key=lambda penalty: abs(penalty - 1))
@@ -107,65 +120,55 @@ def choose(contestant: Contestant, candidates: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def write_tables(plan: Plan, text: Path) -> list[str]:
-    """Return the tables of all finished contestants, ours first, and write them to results.md."""
-    place = Path(plan.directory)
-    folders = [place / name for name in contestants(plan) if (place / name / "translated.json").exists()]
-    if not folders:
-        return ["No contestant is finished yet."]
-    references = by_set(text, "test", text / "test.fa")
-    sources = by_set(text, "test", text / "test.en")
-    translations = {folder.name: by_set(text, "test", folder / "test.txt") for folder in folders}
+def mean_score(translations: Sequence[str], references: Sequence[str]) -> float:
+    """Return the mean of BLEU and chrF.
 
-    # 1. What each contestant did in its time.
-    efforts = [_effort_row(folder, translations[folder.name]) for folder in folders]
-
-    # 2. Scores and a few sentences of each test set.
-    scores: list[list[str]] = []
-    examples: list[list[str]] = []
-    signatures: list[str] = []
-    for name, lines in references.items():
-        systems = {system: translations_of_set[name] for system, translations_of_set in translations.items()}
-        cells, signatures = compare_systems(systems, lines, plan.bootstrap_samples)
-        for system in systems:
-            scores.append([name, f"{len(lines):,}", system, *cells[system]])
-        spacing = max(1, len(lines) // SHOWN)
-        for row in range(0, len(lines), spacing)[:SHOWN]:
-            system_lines = [system_translations[row] for system_translations in systems.values()]
-            examples.append([name, sources[name][row], lines[row], *system_lines])
-
-    # 3. The page.
-    effort_header = [
-        *("contestant", "weights", "minutes", "steps", "target tokens", "tokens/s"),
-        *("checkpoint, penalty", "empty translations"),
-    ]
-    report = [
-        *markdown_table(effort_header, efforts),
-        "",
-        *markdown_table(["test set", "sentences", "contestant", *METRICS], scores),
-    ]
-    if len(folders) > 1:
-        report += ["", NOTE]
-    report += [f"`{signature}`" for signature in signatures]
-    report += ["", *markdown_table(["test set", "English", "reference", *translations], examples)]
-    write_text(place / "results.md", "\n".join(report) + "\n")
-    return report
+    chrF alone rewards length: it prefers length penalties with some overlong hypotheses, which BLEU penalizes.
+    """
+    bleu = sacrebleu.corpus_bleu(translations, [references], force=True)
+    chrf = sacrebleu.corpus_chrf(translations, [references])
+    return (bleu.score + chrf.score) / 2
 
 
-def _effort_row(folder: Path, translations: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a row on the training of the contestant in `folder` and its translations of each test set."""
-    trained = json.loads((folder / "trained.json").read_text("utf-8"))
-    choice = json.loads((folder / "choice.json").read_text("utf-8"))
-    empty_lines = 0
-    for lines in translations.values():
-        empty_lines += sum(not line.strip() for line in lines)
-    return [
-        folder.name,
-        f"{trained['weights'] / 1e6:.2f}M",
-        f"{trained['seconds'] / 60:.1f}",
-        f"{trained['steps']:,}",
-        f"{trained['target_tokens']:,}",
-        f"{trained['target_tokens'] / trained['seconds']:,.0f}",
-        f"{choice['checkpoint']}, {choice['length_penalty']:g}",
-        str(empty_lines),
-    ]
+def effort_table(folder: Path, names: Sequence[str]) -> list[str]:
+    """Return a table of what each contestant did in its time, and what was chosen."""
+    rows = []
+    for name in names:
+        trained = json.loads((folder / name / "trained.json").read_text("utf-8"))
+        choice = json.loads((folder / name / "choice.json").read_text("utf-8"))
+        rows.append(
+            [
+                name,
+                f"{trained['weights'] / 1e6:.2f}M",
+                f"{trained['seconds'] / 60:.1f}",
+                f"{trained['steps']:,}",
+                f"{trained['target_tokens']:,}",
+                f"{trained['target_tokens'] / trained['seconds']:,.0f}",
+                f"{choice['checkpoint']}, {choice['length_penalty']:g}",
+            ]
+        )
+    header = ["contestant", "weights", "minutes", "steps", "target tokens", "tokens/s", "checkpoint, penalty"]
+    return markdown_table(header, rows)
+
+
+def score_tables(plan: Plan, text: Path, names: Sequence[str]) -> Iterator[str]:
+    """Yield sacreBLEU's report on each test set: scores, their signatures, and the significance of differences."""
+    # 1. The files that sacreBLEU reads, with the translations of each test set.
+    scored = Path(plan.directory) / "scored"
+    files = {"reference": text / "test.fa"}
+    files |= {name: Path(plan.directory) / name / "test.txt" for name in names}
+    sets: list[str] = []
+    for name, file in files.items():
+        lines_of_set = by_set(text, "test", file)
+        sets = list(lines_of_set)
+        for test_set, lines in lines_of_set.items():
+            write_lines(scored / test_set / name, lines)
+
+    # 2. Its reports; a contestant alone has no differences.
+    options = ["--metrics", "bleu", "chrf", "--format", "text", "--width", "2", "--no-color"]
+    if len(names) > 1:
+        options += ["--paired-bs", "--paired-bs-n", str(plan.bootstrap_samples)]
+    for test_set in sets:
+        command = [sys.executable, "-m", "sacrebleu", "reference", "--input", *names, *options]
+        ended = subprocess.run(command, cwd=scored / test_set, check=True, stdout=subprocess.PIPE, text=True)
+        yield f"\n{test_set}:\n\n```text\n{ended.stdout.rstrip()}\n```"

@@ -3,6 +3,7 @@
 Marian runs in this process; eole runs in the Python named by QUALITY_PYTHON (see bench/quality_eole.py).
 """
 
+import copy
 import importlib
 import json
 import os
@@ -19,15 +20,14 @@ from typing import Any, Final
 
 import torch
 import yaml
+from safetensors.torch import load_file, save_file
 
-from bench.learners import CPU, average_weights, count_weights, marian_learner, our_batches
+from bench.learners import marian_learner, sorted_batches, weights_of
 from bench.processes import TRANSLATOR, run_command
-from bench.quality_text import Plan, write_lines
-from bench.scores import read_lines
+from bench.quality_text import Plan, read_lines, write_lines
 from translator.core import EOS, PAD, SOS, UNK
 from translator.data import DataHandler, collate_source
 from translator.run.files import write_json, write_text
-from translator.speed.device import Arithmetic
 from translator.subword import SubwordModel
 
 PYTHON: Final = "QUALITY_PYTHON"  # environment variable: the Python with eole
@@ -92,7 +92,7 @@ class Ours(Contestant):
             "seconds": progress["seconds"],
             "steps": progress["step"],
             "target_tokens": progress["target_tokens"],
-            "weights": count_weights(last / "model.safetensors"),
+            "weights": sum(tensor.numel() for tensor in load_file(last / "model.safetensors").values()),
             "candidates": ["last", *(["best"] if best != last else []), "averaged"],
         }
 
@@ -126,12 +126,22 @@ class Peer(Contestant):
 
         # 3. Report.
         result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-        candidates = ["averaged", *(path.name for path in reversed(last_checkpoints))]
-        return {**result, "weights": count_weights(files[-1]), "candidates": candidates}
+        return {**result, "candidates": ["averaged", *(path.name for path in reversed(last_checkpoints))]}
 
     @abstractmethod
     def train_into(self, folder: Path, seconds: float) -> None:
         """Train for `seconds`, with checkpoints `model/step_N` and numbers in `result.json` in `folder`."""
+
+
+def average_weights(paths: Sequence[Path], output: Path) -> None:
+    """Write the mean tensors of several files, summed in float64; integer tensors are those of the last file."""
+    files = [load_file(path) for path in paths]
+    means = {}
+    for name, tensor in files[-1].items():
+        means[name] = tensor
+        if tensor.is_floating_point():
+            means[name] = torch.stack([file[name].double() for file in files]).mean(0).to(tensor.dtype)
+    save_file(means, output, metadata={"format": "pt"})
 
 
 class Eole(Peer):
@@ -143,49 +153,29 @@ class Eole(Peer):
         place = folder.resolve()
 
         # 1. The text, which eole does not shuffle, and its subwords.
-        english = read_lines(self.text / "train.en")
-        persian = read_lines(self.text / "train.fa")
-        pairs = list(zip(english, persian, strict=True))
+        pairs = list(zip(read_lines(self.text / "train.en"), read_lines(self.text / "train.fa"), strict=True))
         random.Random(config.run.seed).shuffle(pairs)
-        write_lines(place / "train.src", [source for source, _ in pairs])
-        write_lines(place / "train.tgt", [target for _, target in pairs])
         subword_folder = DataHandler(config).subword_folder
-        models = {
-            "src": str((subword_folder / "source.model").resolve()),
-            "tgt": str((subword_folder / "target.model").resolve()),
-        }
-        for side, model in models.items():
-            write_lines(place / f"{side}.vocab", _eole_vocabulary(SubwordModel.load(Path(model))))
+        recipe = copy.deepcopy(settings["config"])
+        recipe["data"] = {"train": {}}
+        recipe["transforms_configs"] = {"sentencepiece": {}, "filtertoolong": {}}
+        for number, (side, name) in enumerate({"src": "source", "tgt": "target"}.items()):
+            model = (subword_folder / f"{name}.model").resolve()
+            write_lines(place / f"train.{side}", [pair[number] for pair in pairs])
+            write_lines(place / f"{side}.vocab", _eole_vocabulary(SubwordModel.load(model)))
+            recipe["data"]["train"][f"path_{side}"] = str(place / f"train.{side}")
+            recipe[f"{side}_vocab"] = str(place / f"{side}.vocab")
+            recipe["transforms_configs"]["sentencepiece"][f"{side}_subword_model"] = str(model)
+            recipe["transforms_configs"]["filtertoolong"][f"{side}_seq_length"] = config.batching.max_length
 
-        # 2. The recipe.
-        length = config.batching.max_length
-        training = {
+        # 2. The rest of the recipe.
+        recipe["seed"] = config.run.seed + 1  # for eole, 0 means no seed
+        recipe["save_data"] = str(place / "data")
+        recipe["training"] |= {
             "bucket_size": max(1, int(0.8 * len(pairs))),  # a bucket of a whole epoch would repeat the same batches
-            **settings["config"]["training"],
             "model_path": str(place / "model"),
-            "save_format": "safetensors",
             "keep_checkpoint": self.plan.average,
             **dict.fromkeys(("train_steps", "valid_steps", "save_checkpoint_steps"), _ENDLESS),  # ended by time
-            "world_size": 1,
-            "gpu_ranks": [],
-            "compute_dtype": settings["precision"],
-        }
-        recipe = {
-            "seed": config.run.seed + 1,  # for eole, 0 means no seed
-            "save_data": str(place / "data"),
-            "overwrite": True,
-            "report_every": 50,
-            "n_sample": 0,
-            "data": {"train": {f"path_{side}": str(place / f"train.{side}") for side in models}},
-            **{f"{side}_vocab": str(place / f"{side}.vocab") for side in models},
-            "share_vocab": False,
-            "transforms": ["sentencepiece", "filtertoolong"],
-            "transforms_configs": {
-                "sentencepiece": {f"{side}_subword_model": model for side, model in models.items()},
-                "filtertoolong": {"src_seq_length": length, "tgt_seq_length": length},
-            },
-            "training": training,
-            "model": settings["config"]["model"],
         }
         write_text(place / "eole.yaml", yaml.safe_dump(recipe, sort_keys=False))
 
@@ -204,15 +194,10 @@ class Eole(Peer):
             "model_path": (self.folder / "training" / "model" / checkpoint).resolve(),
             "src": (self.text / f"{split}.input").resolve(),
             "output": output.resolve(),
-            "n_best": 1,
             "beam_size": self.plan.beam_size,
-            "batch_size": 64,
-            "batch_type": "sents",
-            "length_penalty": "avg",
             "alpha": penalty,
-            "max_length_ratio": 2,
             "max_length": self.plan.config().model.max_positions - 1,
-            "compute_dtype": "fp32",  # otherwise the weights of a training in bf16 are rounded
+            **self.plan.eole["predict"],
         }
         arguments: list[str] = []
         for name, value in flags.items():
@@ -232,7 +217,7 @@ def _eole_vocabulary(subword: SubwordModel) -> Iterator[str]:
 
 
 class Marian(Peer):
-    """Hugging Face's `MarianMTModel` in the usual loop, on our batches, computed in this process."""
+    """Hugging Face's `MarianMTModel` in the usual loop, on sorted batches, computed in this process."""
 
     def train_into(self, folder: Path, seconds: float) -> None:
         # 1. The model.
@@ -243,37 +228,36 @@ class Marian(Peer):
         torch.manual_seed(config.run.seed)
         data = DataHandler(config)
         vocabularies = data.subword.source.vocabulary_size, data.subword.target.vocabulary_size
-        arithmetic = Arithmetic(CPU, settings["precision"])
-        learner = marian_learner(config, vocabularies, arithmetic, settings["matmul"], **settings["model"])
+        precision, rounding = settings["precision"], settings["matmul"]
+        learner = marian_learner(config, vocabularies, precision, rounding, **settings["model"])
+        batches = sorted_batches(data, config.batching.tokens_per_batch)
 
         # 2. Train until the time is over. The schedule follows the share of it.
-        checkpoints: list[Path] = []
         began = time.monotonic()
         share = 0.0
-        steps = 0
-        target_tokens = 0
         saves = 0
-        for number, batch in enumerate(our_batches(data), 1 - WARM_UP):
-            if number == 1:
+        target_tokens = 0
+        for steps, batch in enumerate(batches, 1 - WARM_UP):
+            if steps == 1:
                 began = time.monotonic()
             learner.update(batch, max(1, round(share * config.training.max_steps)))
-            if number < 1:
+            if steps < 1:
                 continue
-            steps = number
             target_tokens += batch.target_tokens
             share = (time.monotonic() - began) / seconds
             if int(share * plan.saves) > saves:
                 saves = int(share * plan.saves)
-                checkpoints.append(folder / "model" / f"step_{steps}")
-                learner.model.save_pretrained(checkpoints[-1])  # type: ignore[operator]
-                for old_checkpoint in checkpoints[: -plan.average]:
-                    shutil.rmtree(old_checkpoint, ignore_errors=True)
+                learner.model.save_pretrained(folder / "model" / f"step_{steps}")  # type: ignore[operator]
             if share >= 1:
                 break
 
         # 3. Report.
-        seconds_taken = time.monotonic() - began
-        result = {"seconds": seconds_taken, "steps": steps, "target_tokens": target_tokens}
+        result = {
+            "seconds": time.monotonic() - began,
+            "steps": steps,
+            "target_tokens": target_tokens,
+            "weights": weights_of(learner.model),
+        }
         write_json(folder / "result.json", result)
 
     @torch.no_grad()

@@ -59,7 +59,12 @@ def limit_training(seconds: float, saves: int, matmul: str, schedule: int, resul
             saves_made = int(share * saves)
             self.model_saver.save(self.optim.training_step - 1, moving_average=self.moving_average)
         if share >= 1:
-            numbers = {"seconds": time.monotonic() - began, "steps": steps - WARM_UP, "target_tokens": tokens}
+            numbers = {
+                "seconds": time.monotonic() - began,
+                "steps": steps - WARM_UP,
+                "target_tokens": tokens,
+                "weights": sum(weight.numel() for weight in self.model.parameters() if weight.requires_grad),
+            }
             Path(result).write_text(json.dumps(numbers), encoding="utf-8")
             raise SystemExit(0)
 

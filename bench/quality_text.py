@@ -4,15 +4,18 @@ import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from bench.scores import read_lines
 from translator.config import Config, load_config
-from translator.corpus.selecting.split import SPLITS
+from translator.corpus.selecting.split import Split
 from translator.data import DataHandler
+from translator.errors import RunError
 from translator.run.files import new_folder, write_json, write_text
+
+SPLITS: Final[Mapping[str, Split]] = {"train": "train", "choice": "validation", "test": "test"}
+"""The texts of the contest, and the splits of the corpus from which they come."""
 
 
 class Plan(BaseModel):
@@ -31,7 +34,7 @@ class Plan(BaseModel):
     average: Annotated[int, Field(ge=1)] = 5  # last checkpoints whose mean is a candidate
     saves: Annotated[int, Field(ge=1)] = 20  # checkpoints of a peer, evenly spread over the minutes
     bootstrap_samples: Annotated[int, Field(ge=40)] = 1000
-    eole: Mapping[str, Any]  # `matmul`, `precision` and `config`: eole's sections `training` and `model`
+    eole: Mapping[str, Any]  # `matmul`, `predict`: flags of its translation, and `config`: its recipe
     marian: Mapping[str, Any]  # `matmul`, `precision`, `settings` of the recipe, `model`: values of MarianConfig
 
     def config(self, settings: Sequence[str] = ()) -> Config:
@@ -42,58 +45,50 @@ class Plan(BaseModel):
 def contest_text(plan: Plan) -> Path:
     """Return the folder of the contest's text, written once.
 
-    It has, for train (normalized), validation, choice (part of validation) and test: NAME.en and NAME.fa, NAME.input
+    It has, for train (normalized), choice (evenly spaced validation text) and test: NAME.en and NAME.fa, NAME.input
     with normalized English, and NAME.json with the number of sentences of each source.
     """
     folder = Path(plan.directory) / "text"
     if folder.is_dir():
         return folder
     data = DataHandler(plan.config())
-
-    # 1. The texts of each split, by source.
-    texts_of_split: dict[str, dict[str, SideTexts]] = {}
-    for split in SPLITS:
-        texts_of_split[split] = {}
-        for name in data.corpus.names(split):
-            english = list(data.corpus.lines(split, name, "en"))
-            persian = list(data.corpus.lines(split, name, "fa"))
-            texts_of_split[split][name] = SideTexts(english, persian)
-
-    # 2. Evenly spaced validation text, on which checkpoint and penalty are chosen.
-    validation = texts_of_split["validation"]
-    sentences = sum(len(texts.english) for texts in validation.values())
-    spacing = max(1, sentences // plan.choice_sentences)
-    texts_of_split["choice"] = {}
-    for name, texts in validation.items():
-        texts_of_split["choice"][name] = SideTexts(texts.english[::spacing], texts.persian[::spacing])
-
-    # 3. The files.
     with new_folder(folder) as beside:
-        for split_name, texts_of_source in texts_of_split.items():
-            english = list(itertools.chain.from_iterable(texts.english for texts in texts_of_source.values()))
-            persian = list(itertools.chain.from_iterable(texts.persian for texts in texts_of_source.values()))
-            write_lines(beside / f"{split_name}.en", english)
-            write_lines(beside / f"{split_name}.fa", persian)
-            write_lines(beside / f"{split_name}.input", map(data.normalizer.source, english))
-            counts = {name: len(texts.english) for name, texts in texts_of_source.items()}
-            write_json(beside / f"{split_name}.json", counts)
+        for name, split in SPLITS.items():
+            sources = data.corpus.names(split)
+            spacing = 1
+            if name == "choice":
+                sentences = sum(data.corpus.count(split, source) for source in sources)
+                spacing = max(1, sentences // plan.choice_sentences)
+            english: list[str] = []
+            persian: list[str] = []
+            counts: dict[str, int] = {}
+            for source in sources:
+                chosen_lines = list(data.corpus.lines(split, source, "en"))[::spacing]
+                counts[source] = len(chosen_lines)
+                english += chosen_lines
+                persian += list(data.corpus.lines(split, source, "fa"))[::spacing]
+            write_lines(beside / f"{name}.en", english)
+            write_lines(beside / f"{name}.fa", persian)
+            write_lines(beside / f"{name}.input", map(data.normalizer.source, english))
+            write_json(beside / f"{name}.json", counts)
     return folder
 
 
-class SideTexts(NamedTuple):
-    """The texts of some pairs."""
-
-    english: list[str]
-    persian: list[str]
-
-
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write `lines` to `path`."""
+    """Write `lines` to `path`, whose folder may be missing."""
     write_text(path, "".join(f"{line}\n" for line in lines))
+
+
+def read_lines(path: Path) -> list[str]:
+    """Return the lines of a file; only a line feed ends one."""
+    return path.read_bytes().decode("utf-8").split("\n")[:-1]
 
 
 def by_set(text: Path, split: str, file: Path) -> dict[str, list[str]]:
     """Return the lines of `file`, one for each sentence of `split` (else RunError), by source."""
     counts: dict[str, int] = json.loads((text / f"{split}.json").read_text(encoding="utf-8"))
-    lines = iter(read_lines(file, sum(counts.values())))
-    return {name: list(itertools.islice(lines, count)) for name, count in counts.items()}
+    lines = read_lines(file)
+    if len(lines) != sum(counts.values()):
+        raise RunError(f"{file} has {len(lines):,} lines for {sum(counts.values()):,} sentences; delete it")
+    remaining = iter(lines)
+    return {name: list(itertools.islice(remaining, count)) for name, count in counts.items()}

@@ -1,47 +1,37 @@
 """Translation speed, text to text, compared with CTranslate2 and Hugging Face `generate` with the same weights.
 
-Each contestant runs in one process per core, with one thread each. `python -m bench.search NAME FOLDER PART PARTS`
-starts one of them.
+Each contestant runs in one process per core, with one thread each.
 """
 
 import contextlib
+import functools
 import importlib
-import importlib.util
 import itertools
-import json
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import torch
 
-from bench.options import Options, model_sizes, ratios, spread
-from bench.processes import TRANSLATOR, Answer, Worker, environment, in_turns, run_command, serve
+from bench.options import Options, in_turns, model_sizes, ratios, spread
+from bench.processes import TRANSLATOR, environment, run_command
 from translator.config import Config
 from translator.data import DataHandler
 from translator.inference.translator import Translator
-from translator.run.files import write_json, write_text
-from translator.run.workers import available_cores
+from translator.run.files import write_text
+from translator.run.workers import WorkerPool, available_cores
 from translator.speed.device import use_threads
 
 RECIPES: Final = ("bench/search.yaml", "bench/training-sample.yaml")
 SENTENCES: Final = 480
 SIZES: Final = (32, 64, 128)
 """Sentences per batch: the fastest value for each other library; ours chooses its own."""
-LIBRARIES: Final = {
-    "translator float32": "torch",
-    "CTranslate2 float32": "ctranslate2",
-    "CTranslate2 int8": "ctranslate2",
-    "transformers": "transformers",
-}
-"""The contestants, and the library that each needs."""
-FORMATS: Final = {"ctranslate2": "ctranslate2", "transformers": "marian"}
 BEAMS: Final = (1, 5)
+FORMATS: Final = ("ctranslate2", "marian")
 SHELL: Final = {
     "translator translate": ["--engine", "torch"],
     "the same, CTranslate2 float32": ["--engine", "ctranslate2"],
@@ -51,148 +41,130 @@ MOST_SHELL_ROUNDS: Final = 3
 
 
 def bench(options: Options) -> Iterator[str]:
-    """Yield the lines of a report on sentences per second; writes the numbers of each round to a file.
+    """Yield the lines of a report on sentences per second.
 
-    Raises ConfigError: the recipe is invalid, or a contestant is unknown; RunError: a contestant failed.
+    Raises ConfigError: the recipe is invalid, or a contestant is unknown; RunError: training or an export failed.
     """
-    # 1. The contestants whose library is installed.
-    requested_names = options.chosen(LIBRARIES)
-    names = [name for name in requested_names if importlib.util.find_spec(LIBRARIES[name])]
+    # 1. A trained run, its exports, and its test sentences.
+    names = options.chosen(CONTESTANTS)
     config = options.load(*RECIPES)
+    run = Path(config.run.directory)
     folder = options.output / "search-files"
-    count = _train_and_export(config, {LIBRARIES[name] for name in names}, folder)
-    yield f"search, {model_sizes(config)}, {count} sentences, {available_cores()} processes of one thread"
-    for name in sorted(set(requested_names) - set(names)):
-        yield f"  {name} is excluded: `{LIBRARIES[name]}` is not installed (the extra `bench` has it)"
+    _train_and_export(config, run, folder)
+    lines = _test_lines(config)
+    yield f"search, {model_sizes(config)}, {len(lines)} sentences, {available_cores()} processes of one thread"
 
     # 2. Processes that run already.
-    results: dict[str, Any] = {"config": config.model_dump(mode="json")}
-    our_names = [name for name in names if LIBRARIES[name] == "torch"]
-    other_names = [name for name in names if LIBRARIES[name] != "torch"]
+    other_names = [name for name in names if name != OURS]
     for beam in BEAMS:
-        rates = _rounds(names, folder, beam, options.rounds)
-        results[f"beam {beam}"] = rates
+        rates = _rates(names, run, folder, lines, beam, options.rounds)
         yield f"  beam {beam}: sentences a second, median (lowest to highest of {options.rounds} rounds)"
         for name, values in rates.items():
             yield f"    {name:<34} {spread(values, '{:,.1f}')}"
-        for our_name, other_name in itertools.product(our_names, other_names):
-            yield f"    {our_name:<34} ÷ {other_name:<34} {ratios(rates[our_name], rates[other_name])}"
+        for name in other_names if OURS in names else []:
+            yield f"    {OURS:<34} ÷ {name:<34} {ratios(rates[OURS], rates[name])}"
 
     # 3. The command, from its start.
-    seconds = _from_the_shell(config, folder, options)
-    results["shell"] = seconds
+    seconds = _from_the_shell(run, folder, lines, min(options.rounds, MOST_SHELL_ROUNDS))
     yield "  from the shell, beam 5, start included: seconds"
     first_name, first_values = next(iter(seconds.items()))
     for name, values in seconds.items():
         ratio = "" if name == first_name else f"÷ {first_name} {ratios(values, first_values)}"
         yield f"    {name:<34} {spread(values, '{:.1f}'):<28} {ratio}".rstrip()
-    write_json(options.output / "search.json", results)
-    yield f"  written: {options.output}/search.json"
 
 
-def _train_and_export(config: Config, libraries: set[str], folder: Path) -> int:
-    """Train the run of `config` if it is missing, and write its exports and sentences into `folder`.
-
-    Returns the number of sentences; raises RunError if training or an export failed.
-    """
-    # 1. The run.
+def _train_and_export(config: Config, run: Path, folder: Path) -> None:
+    """Train the run of `config` if it is missing, and write its exports into `folder`; errors as `run_command`."""
     shutil.rmtree(folder, ignore_errors=True)
     write_text(folder / "recipe.yaml", config.model_dump_json())
-    run = Path(config.run.directory)
     log = folder / "log.txt"
     if not (run / "checkpoints" / "best").exists():
         print(f"bench: training {run}; {log} has its output", file=sys.stderr, flush=True)
         run_command([*TRANSLATOR, "train", "--config", str(folder / "recipe.yaml")], log)
+    for form in FORMATS:
+        run_command([*TRANSLATOR, "export", "--run", str(run), "--to", form, str(folder / form)], log)
 
-    # 2. Its exports.
-    for library, form in FORMATS.items():
-        if library in libraries:
-            run_command([*TRANSLATOR, "export", "--run", str(run), "--to", form, str(folder / form)], log)
 
-    # 3. Sentences of its test text that fit into a row, evenly spaced.
+def _test_lines(config: Config) -> list[str]:
+    """Return evenly spaced sentences of the test text that fit into a row."""
     data = DataHandler(config)
     lines: list[str] = []
     for held_out in data.held_out("test"):
         lines += map(data.normalizer.source, held_out.sources)
-    longest = config.batching.max_length - 1
     fitting_lines = []
     for line, ids in zip(lines, data.subword.source.encode(lines), strict=True):
-        if 0 < len(ids) <= longest:
+        if 0 < len(ids) < config.batching.max_length:
             fitting_lines.append(line)
     spacing = max(1, len(fitting_lines) // SENTENCES)
-    chosen_lines = fitting_lines[::spacing][:SENTENCES]
-    write_text(folder / "lines.txt", "".join(f"{line}\n" for line in chosen_lines))
-    write_json(folder / "run.json", str(run))
-    return len(chosen_lines)
+    return fitting_lines[::spacing][:SENTENCES]
 
 
-def _rounds(names: Sequence[str], folder: Path, beam: int, rounds: int) -> dict[str, list[float]]:
+def _rates(
+    names: Sequence[str], run: Path, folder: Path, lines: Sequence[str], beam: int, rounds: int
+) -> dict[str, list[float]]:
     """Return the sentences per second of each contestant in each round."""
+    cores = available_cores()
+    by_length = sorted(lines, key=len, reverse=True)
 
-    def rate(worker: Worker, size: int) -> float:
+    def rate(pool: WorkerPool, size: int) -> float:
         began = time.perf_counter()
-        answers = worker.ask("translate", beam=beam, size=size)
-        return sum(answer["sentences"] for answer in answers) / (time.perf_counter() - began)
+        parts = [pool.submit((by_length[core::cores], beam, size)) for core in range(cores)]
+        count: int = sum(part.result() for part in parts)
+        return count / (time.perf_counter() - began)
 
-    parts = available_cores()
     rates: dict[str, list[float]] = {name: [] for name in names}
-    batch_sizes: dict[str, int] = {}
+    pools: dict[str, WorkerPool] = {}
+    sizes: dict[str, int] = {}
     with contextlib.ExitStack() as stack:
         # 1. Start the contestants, and choose their batch sizes.
-        workers = []
         for name in names:
-            commands = [["-m", "bench.search", name, str(folder), str(part), str(parts)] for part in range(parts)]
-            worker = stack.enter_context(Worker(name, commands))
-            workers.append(worker)
-            rate(worker, SIZES[0])  # warm-up
-            batch_sizes[name] = SIZES[0]
-            if LIBRARIES[name] != "torch":
-                batch_sizes[name] = max(SIZES, key=partial(rate, worker))
+            pool = WorkerPool(functools.partial(_contestant, name, run, folder), cores)
+            pools[name] = stack.enter_context(contextlib.closing(pool))
+            rate(pool, SIZES[0])  # warm-up
+            sizes[name] = SIZES[0] if name == OURS else max(SIZES, key=functools.partial(rate, pool))
 
         # 2. Measure them in turns.
-        for worker in in_turns(workers, rounds):
-            rates[worker.name].append(rate(worker, batch_sizes[worker.name]))
+        for name in in_turns(names, rounds):
+            rates[name].append(rate(pools[name], sizes[name]))
     return rates
 
 
-def _from_the_shell(config: Config, folder: Path, options: Options) -> dict[str, list[float]]:
+def _from_the_shell(run: Path, folder: Path, lines: Sequence[str], rounds: int) -> dict[str, list[float]]:
     """Return the seconds of `translator translate` on all lines with each engine, in each round."""
-    is_installed = importlib.util.find_spec("ctranslate2") is not None
-    flags_of_name = {name: flags for name, flags in SHELL.items() if is_installed or "torch" in flags}
+    source = folder / "lines.txt"
     output = folder / "translated.txt"
-    files = ["--input", str(folder / "lines.txt"), "--output", str(output)]
-    seconds: dict[str, list[float]] = {name: [] for name in flags_of_name}
-    for _ in range(min(options.rounds, MOST_SHELL_ROUNDS)):
-        for name, flags in flags_of_name.items():
-            command = [*TRANSLATOR, "translate", "--run", config.run.directory, "--beam", "5", *files, *flags]
-            began = time.perf_counter()
-            subprocess.run(command, check=True, env=environment(), stdout=sys.stderr, stderr=subprocess.DEVNULL)
-            seconds[name].append(time.perf_counter() - began)
-            output.unlink()
+    write_text(source, "".join(f"{line}\n" for line in lines))
+    seconds: dict[str, list[float]] = {name: [] for name in SHELL}
+    for _, (name, flags) in itertools.product(range(rounds), SHELL.items()):
+        files = ["--input", str(source), "--output", str(output)]
+        command = [*TRANSLATOR, "translate", "--run", str(run), "--beam", "5", *files, *flags]
+        began = time.perf_counter()
+        subprocess.run(command, check=True, env=environment(), stderr=subprocess.DEVNULL)
+        seconds[name].append(time.perf_counter() - began)
+        output.unlink()
     return seconds
 
 
-# --- the process of a contestant ---
+# --- in a process of a contestant ---
 
 Translate = Callable[[Sequence[str], int, int], int]
 """Translates lines with this beam in batches of this size, and returns the number of translations."""
 
 
-def _ours(folder: Path, precision: str) -> Translate:
-    run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+def _ours(run: Path, folder: Path) -> Translate:
     loaded: dict[int, Translator] = {}
 
     def translate(lines: Sequence[str], beam: int, size: int) -> int:
         if beam not in loaded:
             method = "greedy" if beam == 1 else "beam"
-            overrides = [f"search.method={method}", f"search.beam_size={beam}", f"search.precision={precision}"]
+            overrides = [f"search.method={method}", f"search.beam_size={beam}", "search.precision=float32"]
             loaded[beam] = Translator.load(run, engine="torch", overrides=overrides)
         return len(loaded[beam].translate_lines(lines))
 
     return translate
 
 
-def _ctranslate2(folder: Path, kind: str) -> Translate:
+def _ctranslate2(run: Path, folder: Path, kind: str) -> Translate:
     import sentencepiece
 
     library: Any = importlib.import_module("ctranslate2")
@@ -209,7 +181,7 @@ def _ctranslate2(folder: Path, kind: str) -> Translate:
     return translate
 
 
-def _transformers(folder: Path, _: str) -> Translate:
+def _transformers(run: Path, folder: Path) -> Translate:
     library: Any = importlib.import_module("transformers")
     library.logging.set_verbosity_error()
     model = library.MarianMTModel.from_pretrained(str(folder / "marian"), local_files_only=True).eval()
@@ -227,15 +199,18 @@ def _transformers(folder: Path, _: str) -> Translate:
     return translate
 
 
-def _answers(name: str, folder: Path, part: int, parts: int) -> dict[str, Callable[..., Answer]]:
-    """Return the functions of the process of a contestant, by verb."""
+OURS: Final = "translator float32"
+CONTESTANTS: Final[dict[str, Callable[[Path, Path], Translate]]] = {
+    OURS: _ours,
+    "CTranslate2 float32": functools.partial(_ctranslate2, kind="float32"),
+    "CTranslate2 int8": functools.partial(_ctranslate2, kind="int8"),
+    "transformers": _transformers,
+}
+"""What each contestant translates with, from the run and the folder of its exports."""
+
+
+def _contestant(name: str, run: Path, folder: Path) -> Callable[[tuple[Sequence[str], int, int]], int]:
+    """Return the function of a process of contestant `name`."""
     use_threads(1)
-    all_lines = (folder / "lines.txt").read_text(encoding="utf-8").splitlines()
-    lines = sorted(all_lines, key=len, reverse=True)[part::parts]
-    build = {"torch": _ours, "ctranslate2": _ctranslate2, "transformers": _transformers}[LIBRARIES[name]]
-    translate = build(folder, name.partition(" ")[2])
-    return {"translate": lambda beam, size: {"sentences": translate(lines, beam, size)}}
-
-
-if __name__ == "__main__":
-    sys.exit(serve(lambda: _answers(sys.argv[1], Path(sys.argv[2]), *map(int, sys.argv[3:]))))
+    translate = CONTESTANTS[name](run, folder)
+    return lambda work: translate(*work)

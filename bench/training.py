@@ -1,74 +1,90 @@
 """Training speed compared with other libraries, on the same text, sizes and batches, in interleaved rounds."""
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+import itertools
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from bench.learners import NAMES, OURS, marian_is_installed
-from bench.options import Options, model_sizes, ratios, spread
-from bench.processes import Answer, Worker, in_turns
+from bench.learners import NAMES, OURS, build_learner, our_batches, sorted_batches, weights_of
+from bench.options import Options, in_turns, model_sizes, ratios, spread
+from bench.processes import peak_memory
+from translator.config import Config
 from translator.data import DataHandler
-from translator.run.files import write_json
-from translator.run.workers import available_cores
+from translator.run.workers import WorkerPool, available_cores
+from translator.speed.device import use_threads
 
 RECIPES = ("bench/training.yaml", "bench/training-sample.yaml")
-Rounds = Sequence[Answer]
+Round = dict[str, float]
+"""`seconds` and counts of some updates, and the memory and weights of a contestant."""
 
 
 def bench(options: Options) -> Iterator[str]:
-    """Yield the lines of a report on training speed, memory and loss; writes the numbers to a file.
+    """Yield the lines of a report on training speed and memory.
 
-    Raises ConfigError: the recipe is invalid, or a contestant is unknown; RunError: a contestant failed.
+    Raises ConfigError: the recipe is invalid, or a contestant is unknown.
     """
     names = options.chosen(NAMES)
     config = options.load(*RECIPES)
     yield f"training, {model_sizes(config)}, {config.run.threads or available_cores()} threads"
-    if not marian_is_installed():
-        names = [name for name in names if "Marian" not in name]
-        yield "  Marian is excluded: the library `transformers` is not installed (the extra `bench` has it)"
     DataHandler(config)  # once, for all contestants
 
-    # 1. Train in turns.
-    recipe = config.model_dump_json()
-    rounds: dict[str, list[Answer]] = {name: [] for name in names}
+    # Each contestant has a process of its own, so they share no peak memory and no settings of a library.
+    rounds: dict[str, list[Round]] = {name: [] for name in names}
     with contextlib.ExitStack() as stack:
-        workers = []
-        for name in rounds:
-            worker = Worker(name, [["-m", "bench.learners", name, recipe]])
-            workers.append(stack.enter_context(worker))
-        for worker in in_turns(workers, options.rounds + 1):
-            rounds[worker.name] += worker.ask("train", steps=options.steps)
-        facts = {worker.name: worker.ask("facts")[0] for worker in workers}
+        contests = {}
+        for name in names:
+            pool = WorkerPool(functools.partial(contest, name, config), processes=1)
+            contests[name] = stack.enter_context(contextlib.closing(pool))
+        for name in in_turns(names, options.rounds + 1):
+            rounds[name].append(contests[name].submit(options.steps).result())
 
-    # 2. Report all rounds but the first, which warms up.
-    rounds = {name: answers[1:] for name, answers in rounds.items()}
-    yield from speed_lines(rounds, facts)
-    steps = (options.rounds + 1) * options.steps
-    losses = ", ".join(f"{name} {fact['loss']:.3f}" for name, fact in facts.items())
-    yield f"  validation loss in nats per token after {steps} updates: {losses}"
-    results = {"config": config.model_dump(mode="json"), "rounds": rounds, "facts": facts}
-    write_json(options.output / "training.json", results)
-    yield f"  written: {options.output}/training.json"
+    # The first round is a warm-up.
+    yield from speed_lines({name: answers[1:] for name, answers in rounds.items()})
 
 
-def speed_lines(rounds: Mapping[str, Rounds], facts: Mapping[str, Answer]) -> Iterator[str]:
-    """Yield tables of speed and of ratios.
+def contest(name: str, config: Config) -> Callable[[int], Round]:
+    """Return a function that makes so many updates of contestant `name`, reading of batches included."""
+    use_threads(config.run.threads or available_cores())
+    logging.getLogger("translator").setLevel(logging.ERROR)  # the parent process has logged it
+    data = DataHandler(config)
+    vocabularies = data.subword.source.vocabulary_size, data.subword.target.vocabulary_size
+    learner = build_learner(name, config, vocabularies)
+    batches = our_batches(data) if name == OURS else sorted_batches(data, config.batching.tokens_per_batch)
+    numbers = itertools.count(1)
 
-    Args:
-        rounds: results of each contestant in each round.
-        facts: peak memory and number of weights of each contestant.
-    """
+    def train(steps: int) -> Round:
+        read = []
+        began = time.perf_counter()
+        for batch in itertools.islice(batches, steps):
+            learner.update(batch, next(numbers))
+            read.append(batch)
+        seconds = time.perf_counter() - began
+        return {
+            "seconds": seconds,
+            "target_tokens": sum(batch.target_tokens for batch in read),
+            "tokens": sum(batch.target_tokens + int(batch.source_lengths.sum()) for batch in read),
+            "positions": sum(batch.source.numel() + batch.labels.numel() for batch in read),
+            "bytes": peak_memory(),
+            "weights": weights_of(learner.model),
+        }
+
+    return train
+
+
+def speed_lines(rounds: Mapping[str, Sequence[Round]]) -> Iterator[str]:
+    """Yield tables of speed and of ratios, from the rounds of each contestant."""
     yield "  real target tokens a second, median (lowest to highest round)"
     speeds: dict[str, list[float]] = {}
     for name, answers in rounds.items():
         speeds[name] = [answer["target_tokens"] / answer["seconds"] for answer in answers]
-        tokens = sum(answer["tokens"] for answer in answers)
-        positions = sum(answer["positions"] for answer in answers)
+        padding = 1 - sum(answer["tokens"] for answer in answers) / sum(answer["positions"] for answer in answers)
+        last = answers[-1]
         yield (
-            f"    {name:<24} {spread(speeds[name], '{:,.0f}'):<28} padding {1 - tokens / positions:5.1%}  "
-            f"{facts[name]['bytes'] / 2**20:,.0f} MiB  {facts[name]['weights'] / 1e6:.1f}M weights"
+            f"    {name:<24} {spread(speeds[name], '{:,.0f}'):<28} padding {padding:5.1%}  "
+            f"{last['bytes'] / 2**20:,.0f} MiB  {last['weights'] / 1e6:.1f}M weights"
         )
-    if OURS not in rounds:
-        return
     for name in rounds:
-        if name != OURS:
+        if OURS in rounds and name != OURS:
             yield f"    {OURS} ÷ {name:<24} {ratios(speeds[OURS], speeds[name])}"

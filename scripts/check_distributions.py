@@ -3,6 +3,7 @@
 import sys
 import tarfile
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -19,30 +20,14 @@ AT_THE_TOP = {
 }
 
 
-def files_of(folder: str) -> set[str]:
-    """Return the files of a folder of the checkout, as paths inside it."""
-    place = ROOT / folder
-    paths = (path for path in place.rglob("*") if path.is_file())
-    return {path.relative_to(place).as_posix() for path in paths if not {"__pycache__", "results"} & set(path.parts)}
-
-
-def check_wheel(names: set[str]) -> list[str]:
-    """Return the missing and the extra paths among `names`, the paths in a wheel."""
-    expected_names: set[str] = set()
-    for folder, place in IN_THE_WHEEL.items():
-        expected_names.update(f"{place}/{file}" for file in files_of(folder))
-    packed_names = {name for name in names if ".dist-info/" not in name}
-    missing = [f"missing: {name}" for name in sorted(expected_names - packed_names)]
-    extra = [f"extra: {name}" for name in sorted(packed_names - expected_names)]
-    return missing + extra
-
-
-def check_source(names: set[str]) -> list[str]:
-    """Return the missing paths among `names`, the paths in a source distribution without the first folder."""
-    expected_names = set(AT_THE_TOP)
-    for folder in IN_THE_SOURCE:
-        expected_names.update(f"{folder}/{file}" for file in files_of(folder))
-    return [f"missing: {name}" for name in sorted(expected_names - names)]
+def files_in(places: Mapping[str, str]) -> set[str]:
+    """Return all files of some folders of the checkout, as paths in a package with these places of the folders."""
+    names = set()
+    for folder, place in places.items():
+        for path in (ROOT / folder).rglob("*"):
+            if path.is_file() and not {"__pycache__", "results"} & set(path.parts):
+                names.add(f"{place}/{path.relative_to(ROOT / folder).as_posix()}")
+    return names
 
 
 def main(folder: Path) -> int:
@@ -50,10 +35,14 @@ def main(folder: Path) -> int:
     (wheel,) = folder.glob("*.whl")
     (source,) = folder.glob("*.tar.gz")
     with zipfile.ZipFile(wheel) as archive, tarfile.open(source) as tar:
-        in_wheel = {name for name in archive.namelist() if not name.endswith("/")}
+        in_wheel = {name for name in archive.namelist() if not name.endswith("/") and ".dist-info/" not in name}
+        # The paths in a source distribution begin with a folder that has its version.
         in_source = {member.name.partition("/")[2] for member in tar.getmembers() if member.isfile()}
-    problems = [f"{wheel.name}: {line}" for line in check_wheel(in_wheel)]
-    problems += [f"{source.name}: {line}" for line in check_source(in_source)]
+    for_wheel = files_in(IN_THE_WHEEL)
+    for_source = files_in({name: name for name in IN_THE_SOURCE}) | AT_THE_TOP
+    problems = [f"{wheel.name}: missing: {name}" for name in sorted(for_wheel - in_wheel)]
+    problems += [f"{wheel.name}: extra: {name}" for name in sorted(in_wheel - for_wheel)]
+    problems += [f"{source.name}: missing: {name}" for name in sorted(for_source - in_source)]
     if problems:
         print("\n".join(problems))
         return 1

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from bench.learners import NAMES, OURS, answers, build_learner, marian_is_installed, our_batches
+from bench.learners import NAMES, OURS, build_learner, our_batches, sorted_batches
 from bench.processes import run_command
+from bench.training import contest
 from tests.support.tiny_recipe import Recipe
 from translator.core import PAD
 from translator.data import DataHandler, collate_rows
@@ -18,39 +19,44 @@ from translator.errors import Interrupted, RunError
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_contestant_overfits_a_batch_and_gives_chance_loss_if_zeroed(name: str, tiny: Recipe) -> None:
-    if "Marian" in name and not marian_is_installed():
-        pytest.skip("Hugging Face transformers is not installed (the extra `bench` has it)")
+    if "Marian" in name:
+        pytest.importorskip("transformers")
     batch = collate_rows([[([5, 6, 7, 8, 9], [20, 21, 22, 23])], [([10, 11], [24, 25])]])
     config = tiny("model.dropout=0", "training.learning_rate=0.01", "training.schedule=constant")
     learner = build_learner(name, config, (21, 27))
 
-    # Sixty updates on one batch.
-    before = learner.held_out_loss([batch])
-    for number in range(1, 61):
-        learner.update(batch, number)
-    assert learner.held_out_loss([batch]) < 0.3 * before
-    assert learner.model.training
+    losses = [float(learner.update(batch, number)) for number in range(1, 61)]
+    assert losses[-1] < 0.3 * losses[0]
 
     # A model of zeros takes each of the 27 target tokens for equally likely.
     for parameter in learner.model.parameters():
         torch.nn.init.zeros_(parameter)
-    assert learner.held_out_loss([batch]) == pytest.approx(math.log(27), rel=1e-3)
+    assert float(learner.update(batch, 61)) == pytest.approx(math.log(27), rel=1e-3)
 
 
 def test_token_counts_exclude_padding_and_match_the_training_batches(tiny: Recipe) -> None:
     config = tiny()
-    verbs = answers(OURS, config)
-    batches = list(itertools.islice(our_batches(DataHandler(config)), 4))
-    for batches_of_call in (batches[:2], batches[2:]):
-        answer = verbs["train"](2)
-        target_tokens = sum(int((batch.labels != PAD).sum()) for batch in batches_of_call)
-        source_tokens = sum(int((batch.source != PAD).sum()) for batch in batches_of_call)
-        positions = sum(batch.source.numel() + batch.labels.numel() for batch in batches_of_call)
-        assert answer["target_tokens"] == target_tokens
-        assert answer["tokens"] == target_tokens + source_tokens
-        assert answer["positions"] == positions
-        assert answer["seconds"] > 0
-    assert verbs["facts"]()["loss"] > 0
+    batches = list(itertools.islice(our_batches(DataHandler(config)), 2))
+    counts = contest(OURS, config)(2)
+    target_tokens = sum(int((batch.labels != PAD).sum()) for batch in batches)
+    source_tokens = sum(int((batch.source != PAD).sum()) for batch in batches)
+    assert counts["target_tokens"] == target_tokens
+    assert counts["tokens"] == target_tokens + source_tokens
+    assert counts["positions"] == sum(batch.source.numel() + batch.labels.numel() for batch in batches)
+
+
+def test_sorted_batches_have_each_pair_once_an_epoch_and_one_in_a_row(tiny: Recipe) -> None:
+    data = DataHandler(tiny())
+    pairs = data.training_ids(1 << 30)
+    read: list[tuple[list[int], list[int]]] = []
+    for batch in sorted_batches(data, positions=200):
+        assert batch.source.numel() <= 200
+        assert set(batch.pair_counts.tolist()) == {1}
+        for source, labels in zip(batch.source, batch.labels, strict=True):
+            read.append((source[source != PAD][:-1].tolist(), labels[labels != PAD][:-1].tolist()))
+        if len(read) >= len(pairs):
+            break
+    assert sorted(read) == sorted((list(source), list(target)) for source, target in pairs)
 
 
 def test_a_command_that_fails_is_reported_with_the_end_of_its_log(tmp_path: Path) -> None:
