@@ -43,13 +43,6 @@ def test_the_file_and_the_log_tell_how_right_it_is(small_run: Path) -> None:
     assert log.count("sentences with a mean confidence of") == len(measured["reliability"])
 
 
-@pytest.mark.parametrize("kind", ["ctranslate2", "safetensors"])
-def test_an_export_is_as_sure_as_its_run(kind: str, small_run: Path, tmp_path: Path) -> None:
-    succeed("export", "--run", small_run, "--to", kind, tmp_path / "export")
-    confidence = translation(small_run, "--scores")["confidence"]
-    assert translation(tmp_path / "export", "--scores")["confidence"] == pytest.approx(confidence, abs=0.1)
-
-
 def test_nothing_is_told_where_nothing_was_measured(small_copy: Path) -> None:
     assert "confidence" not in translation(small_copy, "--scores", "--checkpoint", "75")
     assert "confidence" not in translation(small_copy, "--scores", "--run", str(small_copy)), "of an ensemble"

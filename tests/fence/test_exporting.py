@@ -1,6 +1,7 @@
 """Export a run in three formats, and load each: in this program, in CTranslate2 itself, and in transformers."""
 
 import importlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,15 @@ def test_an_export_translates_like_its_run(name: str, exports: Path) -> None:
 
 def test_safetensors_translate_on_torch_too(exports: Path) -> None:
     assert Translator.load(exports / "safetensors", engine="torch").translate_lines(SOURCES) == TRANSLATIONS
+
+
+@pytest.mark.parametrize("name", ["ctranslate2", "safetensors"])
+def test_an_export_is_as_sure_as_its_run(name: str, small_run: Path, exports: Path) -> None:
+    confidences: list[float] = []
+    for model in (small_run, exports / name):
+        result = succeed("translate", "--run", model, "--format", "jsonl", "--scores", SOURCES[0])
+        confidences.append(json.loads(result.out)["translations"][0]["confidence"])
+    assert confidences[1] == pytest.approx(confidences[0], abs=0.1)
 
 
 def test_an_int8_export_has_less_than_half_the_size(exports: Path) -> None:
