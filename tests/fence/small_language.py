@@ -72,9 +72,8 @@ def all_pairs() -> list[tuple[str, str]]:
     return pairs
 
 
-def nearest_to_reference(source: str, translations: list[str]) -> str:
-    """Return the first of the translations with the largest BLEU against the reference of a source."""
+def nearest_to(reference: str, translations: list[str]) -> str:
+    """Return the first of the translations with the largest BLEU."""
     bleu = BLEU(effective_order=True)
-    reference = dict(all_pairs())[source]
     scores = [bleu.sentence_score(text, [reference]).score for text in translations]
     return translations[scores.index(max(scores))]

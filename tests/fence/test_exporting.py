@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import sentencepiece
 
+from tests.fence.conftest import write_small_recipe
 from tests.fence.damage import let_diverge
-from tests.fence.short_runs import short
 from tests.fence.small_language import question, seen, statement
 from tests.support.command_line import refusal, succeed
 from translator import Translator
@@ -80,9 +80,10 @@ def test_a_model_that_has_diverged_is_not_exported(kind: str, small_copy: Path, 
     assert not (tmp_path / "export").exists()
 
 
-def test_transformers_translates_with_a_marian_export(folder: Path, tmp_path: Path) -> None:
-    run = folder / "post"
-    succeed(*short(run, "model.norm=post", "search.method=greedy"))
+def test_transformers_translates_with_a_marian_export(tmp_path: Path) -> None:
+    changes = ("model.norm=post", "training.max_steps=4", "training.validate_every=4", "search.method=greedy")
+    succeed("train", "--config", write_small_recipe(tmp_path), "--set", *changes)
+    run = tmp_path / "runs" / "small"
     succeed(*export(run, "marian", tmp_path / "marian"))
 
     transformers: Any = importlib.import_module("transformers")

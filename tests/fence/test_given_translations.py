@@ -9,8 +9,8 @@ import pytest
 
 from tests.fence.files import read_lines, write_lines
 from tests.fence.short_runs import STUDENT
-from tests.fence.small_language import all_pairs, counted, nearest_to_reference
-from tests.support.command_line import Finished, refusal, succeed
+from tests.fence.small_language import all_pairs, counted, nearest_to
+from tests.support.command_line import Finished, refusal, succeed, translator
 
 
 class Student(NamedTuple):
@@ -101,11 +101,12 @@ def test_a_student_learns_what_the_run_itself_has_translated_and_a_few_bad_rows_
     pairs = folder / "own.jsonl"
     options = ("--format", "jsonl", "--n-best", "2", "--set", "search.beam_size=2")
     succeed("translate", "--run", small_run, "--input", english, "--output", pairs, *options)
+    references = dict(TRAINING)
     expected = []
     for line in read_lines(pairs):
         row = json.loads(line)
         texts = [translation["text"] for translation in row["translations"]]
-        expected.append((row["source"], nearest_to_reference(row["source"], texts)))
+        expected.append((row["source"], nearest_to(references[row["source"]], texts)))
     with pairs.open("ab") as file:
         file.write(b'{"source": "The \xe9 is new.", "translation": "\xe9"}\n')
 
@@ -140,7 +141,10 @@ def test_a_file_with_mistakes_gives_one_message_and_leaves_nothing(
     file = tmp_path / name
     file.write_bytes(content)
     command = ("distill", "--run", small_run, "--translations", file, "--output", tmp_path / "student")
-    (line,) = refusal(*command).splitlines()
+    result = translator(*command)
+    assert result.code == 2
+    (line,) = result.err.splitlines()
+    assert line.startswith("translator: ")
     assert message in line
     assert str(file) in line
     assert list(tmp_path.iterdir()) == [file]

@@ -24,8 +24,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         random.Random(name).shuffle(rows)
         write_lines(folder / f"{name}.tsv", rows)
     sources = [{"name": name, "path": f"{folder}/{name}.tsv", "tag": True} for name in ("plain", "dear")]
-    settings = (f"corpus.sources={json.dumps(sources)}", "training.max_steps=100", "training.validate_every=100")
-    succeed("train", "--config", write_small_recipe(folder), "--set", *settings)
+    setting = f"corpus.sources={json.dumps(sources)}"
+    succeed("train", "--config", write_small_recipe(folder), "--set", setting)
     return folder / "runs" / "small"
 
 
