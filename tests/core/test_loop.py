@@ -78,7 +78,8 @@ def training(
     progress = progress or Progress()
     diary = Diary(progress, gains)
     clock = Clock(progress, HalfMinutes(stop_at))
-    ended_by = train(learner or Counter(), itertools.repeat(STEP), progress, limits, intervals, diary, clock)
+    counter: Any = learner or Counter()
+    ended_by = train(counter, itertools.repeat(STEP), progress, limits, intervals, diary, clock)
     return ended_by, ", ".join(diary.entries), progress
 
 
