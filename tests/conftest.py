@@ -27,6 +27,8 @@ torch.set_num_threads(1)
 
 DEAREST = (
     "test_docs_commands.py",
+    "fence/test_deriving.py",
+    "fence/test_tags.py",
     "training/test_distributed.py",
     "training/test_launching.py",
     "core/test_toy_tasks.py",

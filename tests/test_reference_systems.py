@@ -110,39 +110,22 @@ class TestR1:
         position = torch.arange(5000)[None]
         assert encoding(torch.zeros(1, 5000, 512), position).shape == (1, 5000, 512)
 
-    def test_self_and_cross_attention_have_an_output_projection_each(self, r1: DecoderStack) -> None:
+    def test_one_fused_linear_serves_all_heads_and_each_attention_has_its_own_output(self, r1: DecoderStack) -> None:
         layer = r1.layers[0]
-        self_weight = layer.self_attention.output.weight
-        cross_weight = layer.cross_attention.output.weight
-        assert self_weight.data_ptr() != cross_weight.data_ptr()
-
-    def test_one_fused_linear_serves_all_heads(self, r1: DecoderStack) -> None:
-        parts = r1.layers[0].self_attention.modules()
-        linear_parts = [part for part in parts if isinstance(part, nn.Linear)]
+        linear_parts = [part for part in layer.self_attention.modules() if isinstance(part, nn.Linear)]
         assert len(linear_parts) == 2, "one for queries, keys and values, one for the output"
+        assert layer.self_attention.output.weight.data_ptr() != layer.cross_attention.output.weight.data_ptr()
 
     def test_dropout_is_there(self, r1: DecoderStack) -> None:
         x, memory = torch.randn(1, 3, 512), torch.randn(1, 3, 512)
         r1.train()
         assert not torch.equal(self.run(r1, x, memory), self.run(r1, x, memory))
 
-    def test_a_padding_mask_is_obeyed(self, r1: DecoderStack) -> None:
-        """The last memory position is hidden, so it may hold anything."""
-        r1.eval()
-        x = torch.randn(1, 3, 512)
-        memory = torch.randn(1, 3, 512)
-        changed_memory = memory.clone()
-        changed_memory[:, 2] = 99.0
-        mask = torch.tensor([True, True, False]).view(1, 1, 1, 3)
-        expected = states_of(r1, x, memory, cross_mask=mask)
-        states = states_of(r1, x, changed_memory, cross_mask=mask)
-        torch.testing.assert_close(states, expected)
-
 
 class TestR2:
     """Five decoder layers (d_model 512, 8 heads, FFN 2048, dropout 0.1), batch 30, length 200, fused projections."""
 
-    @pytest.mark.parametrize(("rows", "length"), [(30, 200), (2, 1), (2, 7), (2, 64)])
+    @pytest.mark.parametrize(("rows", "length"), [(30, 200), (2, 1)])
     @torch.no_grad()
     def test_output_has_the_shape_of_the_input(self, r2: DecoderStack, rows: int, length: int) -> None:
         x, memory = torch.randn(rows, length, 512), torch.randn(rows, 200, 512)
@@ -169,12 +152,6 @@ class TestR2:
         unchanged_positions = [0, 1, 2, 4, 5]
         torch.testing.assert_close(after[:, unchanged_positions], before[:, unchanged_positions])
         assert not torch.allclose(after[:, 3], before[:, 3])
-
-    @torch.no_grad()
-    def test_a_look_ahead_mask_changes_the_states(self, r2: DecoderStack) -> None:
-        x, memory = torch.randn(1, 6, 512), torch.randn(1, 4, 512)
-        masked = states_of(r2, x, memory, MaskGenerator.causal(6))
-        assert not torch.allclose(masked, states_of(r2, x, memory))
 
     @torch.no_grad()
     def test_a_padding_mask_hides_what_could_be_cut_off(self, r2: DecoderStack) -> None:
@@ -222,25 +199,19 @@ def r3() -> BlockOfR3:
 class TestR3:
     """One decoder block on small arrays, with its attention weights."""
 
-    def test_states_have_the_shape_of_the_input(self, r3: BlockOfR3) -> None:
-        assert r3.states(r3.x).shape == (2, 12, 64)
-
-    def test_each_attention_has_weights_for_every_head(self, r3: BlockOfR3) -> None:
+    def test_each_attention_has_weights_for_every_head_exactly_where_the_mask_is_true(self, r3: BlockOfR3) -> None:
         self_weights, cross_weights = r3.attention(r3.x)
-        assert self_weights.shape == (2, 4, 12, 12)
-        assert cross_weights.shape == (2, 4, 12, 10)
-
-    def test_weights_are_positive_exactly_where_the_mask_is_true(self, r3: BlockOfR3) -> None:
-        self_weights, cross_weights = r3.attention(r3.x)
-        assert torch.equal(self_weights > 0, r3.look_ahead.expand_as(self_weights))
-        assert torch.equal(cross_weights > 0, r3.padding.expand_as(cross_weights))
+        assert torch.equal(self_weights > 0, r3.look_ahead.expand(2, 4, 12, 12))
+        assert torch.equal(cross_weights > 0, r3.padding.expand(2, 4, 12, 10))
 
     def test_weights_of_a_query_sum_to_one(self, r3: BlockOfR3) -> None:
         for weights in r3.attention(r3.x):
             torch.testing.assert_close(weights.sum(-1), torch.ones(2, 4, 12))
 
     def test_returning_the_weights_does_not_change_the_states(self, r3: BlockOfR3) -> None:
-        torch.testing.assert_close(r3.states(r3.x, recording([])), r3.states(r3.x))
+        states = r3.states(r3.x)
+        assert states.shape == (2, 12, 64)
+        torch.testing.assert_close(r3.states(r3.x, recording([])), states)
 
     def test_weights_depend_on_the_input(self, r3: BlockOfR3) -> None:
         """The original returned random dummies."""
@@ -343,11 +314,9 @@ class TestR5:
         """The original R5 took the queries of cross-attention from the encoder, so the target had no effect."""
         model = small_model().eval()
         source, target_input, _ = small_batch()
-        changed_input = target_input.clone()
-        changed_input[0, 1] = 26
         logits = model(source, target_input)
-        changed_logits = model(source, changed_input)
-        assert not torch.allclose(changed_logits[0, 1:], logits[0, 1:])
+        target_input[0, 1] = 26
+        assert not torch.allclose(model(source, target_input)[0, 1:], logits[0, 1:])
 
     def test_rows_of_padding_alone_give_no_nan(self) -> None:
         source, target_input, _ = small_batch()

@@ -79,29 +79,3 @@ def test_translation_passes_the_stops_in_their_order(trained_folder: Path) -> No
     calls = first_calls(translate)
     page = stops("One sentence in translation")
     assert [stop for stop in calls if stop in page] == page
-
-
-def test_a_step_of_the_decoder_is_six_calls_below_translate(trained_folder: Path) -> None:
-    from translator import Translator
-
-    translator = Translator.load(trained_folder / "run", engine="torch", overrides=["search.method=beam"])
-    stacks: list[list[str]] = []  # the functions of the package, from the decoder to `translate`
-
-    def note(frame: FrameType | None, event: str, _: object) -> None:
-        if frame is None or frame.f_code.co_qualname != "DecoderStack.step":
-            return
-        stack = []
-        while frame is not None and "Translator.translate" not in stack:
-            if Path(frame.f_code.co_filename).is_relative_to(PACKAGE):
-                stack.append(frame.f_code.co_qualname)
-            frame = frame.f_back
-        stacks.append(stack)
-
-    sys.settrace(note)
-    try:
-        translator.translate("abc def")
-    finally:
-        sys.settrace(None)
-    assert stacks
-    for stack in stacks:
-        assert len(stack) - 1 <= 6, stack

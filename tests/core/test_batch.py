@@ -7,15 +7,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.small_model import random_pairs, rows_of
 from translator.core import EOS, PAD, SOS
-from translator.core.batch import Batch, collate_rows, collate_source
+from translator.core.batch import collate_rows, collate_source
 
 IDS = st.lists(st.integers(4, 30), max_size=6)
 ROWS = st.lists(st.lists(st.tuples(IDS, IDS), max_size=4), min_size=1, max_size=5)
+Rows = list[list[tuple[list[int], list[int]]]]
 
-BATCH = collate_rows([[([5, 6], [7]), ([8], [9, 10])], [([], [])]], row_length=6)
+TWO_ROWS: Rows = [[([5, 6], [7]), ([8], [9, 10])], [([], [])]]
 """Two pairs in the first row; a pair of empty sentences in the second."""
+BATCH = collate_rows(TWO_ROWS, row_length=6)
 
 
 def test_a_sentence_has_eos_behind_its_source_and_its_labels_and_sos_before_its_input() -> None:
@@ -46,42 +47,34 @@ def test_a_batch_that_another_process_sends_is_the_same() -> None:
 
 def test_a_batch_taken_twice_has_its_rows_and_their_numbers_twice() -> None:
     twice = BATCH.twice()
-    rows: list[list[tuple[list[int], list[int]]]] = [[([5, 6], [7]), ([8], [9, 10])], [([], [])]]
-    expected = collate_rows(rows + rows, row_length=6)
+    expected = collate_rows(TWO_ROWS + TWO_ROWS, row_length=6)
     assert torch.equal(twice.fields, expected.fields)
     assert twice.pairs.tolist() == [0, 1, 2, 0, 1, 2]
     for name in ("pair_counts", "source_lengths", "target_lengths"):
         assert getattr(twice, name).tolist() == getattr(expected, name).tolist()
 
 
-def test_an_empty_row_is_all_pad() -> None:
-    batch = collate_rows([[([5], [6])], []], row_length=3)
-    assert not batch.fields[:, 1].any()
-
-
-def sentences_in(tokens: torch.Tensor, sentence: torch.Tensor) -> list[list[int]]:
+def sentences_in(tokens: torch.Tensor, numbers: torch.Tensor) -> list[list[int]]:
     """The ids of each sentence of a batch, in order."""
     sentences = []
-    for row_tokens, row_sentence in zip(tokens, sentence, strict=True):
-        for number in range(1, int(row_sentence.max()) + 1):
-            sentences.append(row_tokens[row_sentence == number].tolist())
+    for row_tokens, row_numbers in zip(tokens, numbers, strict=True):
+        for number in range(1, int(row_numbers.max()) + 1):
+            sentences.append(row_tokens[row_numbers == number].tolist())
     return sentences
 
 
 @given(rows=ROWS)
-def test_every_sentence_can_be_read_back(rows: list[list[tuple[list[int], list[int]]]]) -> None:
-    batch: Batch = collate_rows(rows, row_length=30)
+def test_every_sentence_can_be_read_back(rows: Rows) -> None:
+    batch = collate_rows(rows, row_length=30)
     pairs = list(itertools.chain.from_iterable(rows))
     assert sentences_in(batch.source, batch.source_sentence) == [[*source, EOS] for source, _ in pairs]
     assert sentences_in(batch.target_input, batch.target_sentence) == [[SOS, *target] for _, target in pairs]
     assert sentences_in(batch.labels, batch.target_sentence) == [[*target, EOS] for _, target in pairs]
 
 
-def test_the_row_length_is_that_of_the_longest_row() -> None:
-    pairs = random_pairs(9)
-    batch = rows_of(pairs, pairs_a_row=3)
-    used = torch.maximum((batch.source != PAD).sum(1), (batch.labels != PAD).sum(1))
-    assert batch.source.size(1) == int(used.max())
+def test_the_row_length_is_that_of_the_longest_side_of_a_row() -> None:
+    assert collate_rows(TWO_ROWS).source.size(1) == 5
+    assert collate_rows([[([5], [6, 7, 8])], []]).source.size(1) == 4
 
 
 def test_sources_of_a_search_have_one_sentence_a_row() -> None:

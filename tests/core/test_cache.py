@@ -1,5 +1,8 @@
 """Incremental decoding: whatever back-pointers a beam follows, its cache gives the logits of a full pass."""
 
+from collections.abc import Iterator
+
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,7 +10,6 @@ from torch import Tensor
 
 from tests.support.small_model import small_model
 from translator.core import EOS, PAD, SOS
-from translator.core.cache import FIRST_CAPACITY
 from translator.core.transformer import Transformer
 
 
@@ -38,7 +40,15 @@ def whole_pass(model: Transformer, source: Tensor, prefixes: Tensor) -> Tensor:
     return logits
 
 
-@settings(max_examples=15, deadline=None)
+@pytest.fixture(scope="module", autouse=True)
+def small_capacity() -> Iterator[None]:
+    """Let a cache grow within a few steps."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("translator.core.cache.FIRST_CAPACITY", 2)
+        yield
+
+
+@settings(max_examples=25, deadline=None)
 @given(
     data=st.data(),
     width=st.integers(1, 3),
@@ -66,34 +76,3 @@ def test_cached_steps_equal_the_full_pass_for_any_back_pointers(
         source = source[remaining]
         newest = torch.randint(4, 27, (len(rows), 1))
         prefixes = torch.cat((prefixes[rows], newest), dim=1)
-
-
-def test_growing_the_cache_keeps_its_entries_and_the_lanes_of_sentences() -> None:
-    model = small_model(max_positions=FIRST_CAPACITY + 8).eval()
-    source = sources(4)
-    prefixes = torch.full((8, 1), SOS)
-    cache = model.start(source, 2)
-    for length in range(1, FIRST_CAPACITY + 3):
-        logits = model.step(prefixes[:, -1], cache)
-        if length == 3:  # the first sentence is removed, and the last one moves into its lane
-            rows = torch.tensor([3, 2, 4, 4, 6, 7])
-            cache.select(rows)
-            source = source[1:]
-            prefixes = prefixes[rows]
-            logits = logits[rows]
-        expected = whole_pass(model, source, prefixes)
-        torch.testing.assert_close(logits, expected, rtol=1e-4, atol=1e-5, msg=f"at length {length}")
-        newest = torch.randint(4, 27, (len(prefixes), 1))
-        prefixes = torch.cat((prefixes, newest), dim=1)
-
-
-def test_the_last_sentence_takes_the_lane_of_one_that_leaves() -> None:
-    cache = small_model().eval().start(sources(5))
-    cache.select(torch.tensor([0, 2, 3, 4]))
-    assert cache.to_lanes(torch.tensor([10, 12, 13, 14])).tolist() == [10, 14, 12, 13]
-
-
-def test_sentences_come_back_from_the_lanes_in_their_order() -> None:
-    cache = small_model().eval().start(sources(5))
-    cache.select(torch.tensor([0, 2, 3, 4]))
-    assert cache.to_sentences(torch.tensor([10, 14, 12, 13])).tolist() == [10, 12, 13, 14]

@@ -49,12 +49,6 @@ def test_learned_positions_start_with_the_magnitude_of_sinusoids() -> None:
     assert learned.std().item() == pytest.approx(magnitude, rel=0.02)
 
 
-def test_embedded_tokens_start_with_deviation_one() -> None:
-    embedding = model_of().source_embedding
-    embedded = embedding.tokens(torch.arange(4, 500)) * embedding.positions.scale
-    assert embedded.std().item() == pytest.approx(1.0, rel=0.02)
-
-
 def test_fused_projections_are_initialised_like_separate_ones() -> None:
     layer = model_of(activation="swiglu").decoder.layers[0]
     attention_bound = xavier_bound(128, 128)

@@ -72,13 +72,14 @@ def training(
     progress: Progress | None = None,
     gains: str = "",
     stop_at: int | None = None,
+    learner: Any = None,
 ) -> tuple[str | None, str, Progress]:
     """Return what ended a training, what happened in it, and how far it came."""
     progress = progress or Progress()
     diary = Diary(progress, gains)
-    learner: Any = Counter()
     clock = Clock(progress, HalfMinutes(stop_at))
-    ended_by = train(learner, itertools.repeat(STEP), progress, limits, intervals, diary, clock)
+    counter: Any = learner or Counter()
+    ended_by = train(counter, itertools.repeat(STEP), progress, limits, intervals, diary, clock)
     return ended_by, ", ".join(diary.entries), progress
 
 
@@ -127,23 +128,20 @@ def test_a_finished_training_makes_no_update_when_it_starts_again() -> None:
 
 
 def test_an_update_gets_its_number_and_the_seconds_before_it() -> None:
-    progress = Progress(step=10, seconds=300.0)
-    learner: Any = Counter()
-    clock = Clock(progress, HalfMinutes())
-    train(learner, itertools.repeat(STEP), progress, Limits(12), Intervals(None, 99), Diary(progress), clock)
+    learner = Counter()
+    training(Limits(12), Intervals(None, 99), Progress(step=10, seconds=300.0), learner=learner)
     assert learner.calls == [(11, 330.0), (12, 360.0)]
 
 
 def test_a_tick_has_the_seconds_since_the_last_and_those_of_waiting_for_batches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    now = itertools.count()
     seconds = [0.0]
     for clock in ("monotonic", "perf_counter"):
         monkeypatch.setattr(f"translator.core.loop.time.{clock}", lambda: seconds[0])
 
     def slow_batches() -> Iterator[StepBatches]:
-        for _ in now:
+        while True:
             seconds[0] += 3.0
             yield STEP
 
@@ -168,34 +166,6 @@ def test_one_process_stops_on_its_own_request() -> None:
     assert diary.entries == ["1", "2"]
 
 
-class Stops:
-    """A training of a real learner, which may stop after some updates and go on as another one."""
-
-    def __init__(self) -> None:
-        self.pairs = toy_pairs(TASKS["reverse"], 60)
-        self.schedule = ScheduleSettings(1e-2, "cosine", warmup_steps=2, max_steps=7)
-
-    def trained(self, stops: list[int]) -> dict[str, Tensor]:
-        """Return the weights after seven updates, with a restart after each number of updates of `stops`."""
-        progress = Progress()
-        position = START
-        learner = self.learner()
-        for end in [*stops, 7]:
-            fresh = self.learner()
-            fresh.loss.model.load_state_dict(learner.loss.model.state_dict())
-            continue_from(fresh.optimizer, learner.optimizer)
-            learner, progress = fresh, replace(progress)
-            diary = PositionDiary(progress)
-            steps = toy_steps(self.pairs, position, rows=4)
-            train(learner, steps, progress, Limits(end), Intervals(None, 99), diary)
-            position = diary.position
-        assert position.epoch > 0, "the training crosses the end of an epoch"
-        return {**learner.loss.model.state_dict(), **moments_of(learner.optimizer)}
-
-    def learner(self) -> Any:
-        return toy_learner(self.schedule, label_smoothing=0.1, r_drop=1.0, dropout=0.2)
-
-
 class PositionDiary(Diary):
     """Keeps the position of the next batches."""
 
@@ -205,6 +175,26 @@ class PositionDiary(Diary):
         self.position = result.step_batches.next_position
 
 
-@pytest.mark.parametrize("stops", [[3], [1, 4, 6]])
-def test_a_resumed_training_has_the_bits_of_one_that_never_stopped(stops: list[int]) -> None:
-    torch.testing.assert_close(Stops().trained(stops), Stops().trained([]), rtol=0, atol=0)
+PAIRS = toy_pairs(TASKS["reverse"], 60)
+SCHEDULE = ScheduleSettings(1e-2, "cosine", warmup_steps=2, max_steps=7)
+
+
+def trained(stops: list[int]) -> dict[str, Tensor]:
+    """Return weights and moments of a real learner after seven updates, with a restart after each of `stops`."""
+    learner = toy_learner(SCHEDULE, label_smoothing=0.1, r_drop=1.0, dropout=0.2)
+    progress = Progress()
+    position = START
+    for end in [*stops, 7]:
+        fresh = toy_learner(SCHEDULE, label_smoothing=0.1, r_drop=1.0, dropout=0.2)
+        fresh.loss.model.load_state_dict(learner.loss.model.state_dict())
+        continue_from(fresh.optimizer, learner.optimizer)
+        learner, progress = fresh, replace(progress)
+        diary = PositionDiary(progress)
+        train(learner, toy_steps(PAIRS, position, rows=4), progress, Limits(end), Intervals(None, 99), diary)
+        position = diary.position
+    assert position.epoch > 0, "the training crosses the end of an epoch"
+    return {**learner.loss.model.state_dict(), **moments_of(learner.optimizer)}
+
+
+def test_a_resumed_training_has_the_bits_of_one_that_never_stopped() -> None:
+    torch.testing.assert_close(trained(stops=[1, 4, 6]), trained(stops=[]), rtol=0, atol=0)

@@ -69,8 +69,3 @@ def test_each_pair_of_columns_is_rotated_by_its_own_angle() -> None:
             dim=-1,
         )
         torch.testing.assert_close(rotated[..., position, columns], expected, rtol=1e-5, atol=1e-5)
-
-
-def test_gradient_of_rotary_positions_matches_finite_differences() -> None:
-    x = torch.randn(2, 1, 5, 4, dtype=torch.double, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda x: rotated_by_position(x, 4, torch.double), x)

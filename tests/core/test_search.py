@@ -68,15 +68,6 @@ def test_pad_unk_and_sos_are_never_produced_but_count_in_the_distribution(is_mas
     assert torch.equal(best.scores[0], logits[0].log_softmax(0)[[5, 4]])
 
 
-@pytest.mark.parametrize("width", [1, 3])
-def test_a_mask_of_what_is_never_produced_changes_nothing(width: int) -> None:
-    """In a vocabulary of which the beam sees a part."""
-    logits = torch.randn(2 * width, 40, generator=torch.Generator().manual_seed(1))
-    forbidden = (torch.arange(40) < EOS).expand(2 * width, -1)
-    masked = best_extensions(torch.zeros(2, width), logits, forbidden)
-    torch.testing.assert_close(masked, best_extensions(torch.zeros(2, width), logits, None))
-
-
 def test_a_forbidden_token_has_a_score_of_minus_infinity() -> None:
     forbidden = torch.tensor([[True, True, True, True, True, False]])
     best = best_extensions(torch.zeros(1, 1), torch.zeros(1, 6), forbidden)
@@ -152,33 +143,6 @@ def test_beam_search_matches_its_definition(seed: int, search: SearchSettings, l
     (hypotheses,) = beam_search(model, sources(10), torch.tensor([limit]), search, count)
     assert_same_hypotheses(hypotheses, expected[:count])
     assert model.steps == expected_steps, "a sentence is done as soon as its definition says so"
-
-
-def greedy_by_definition(model: KnownModel, limit: int) -> Hypothesis:
-    """Return the hypothesis of the sentence 10 that takes the likeliest token at each step."""
-    tokens: tuple[int, ...] = ()
-    while len(tokens) < limit:
-        extensions = [(*tokens, token) for token in PRODUCIBLE]
-        scores = [model.hypothesis(10, longer, finished=False, settings=beam(1)).score for longer in extensions]
-        tokens = extensions[scores.index(max(scores))]
-        if tokens[-1] == EOS:
-            return model.hypothesis(10, tokens[:-1], finished=True, settings=beam(1))
-    return model.hypothesis(10, tokens, finished=False, settings=beam(1))
-
-
-@settings(deadline=None, max_examples=40)
-@given(SEEDS, st.integers(1, 12))
-def test_a_beam_of_one_is_greedy_search(seed: int, limit: int) -> None:
-    model = KnownModel(seed)
-    ((hypothesis,),) = beam_search(model, sources(10), torch.tensor([limit]), beam(1))
-    assert_same_hypotheses([hypothesis], [greedy_by_definition(model, limit)])
-
-
-def test_a_beam_of_one_takes_the_likeliest_token_even_if_a_likelier_sequence_begins_with_another() -> None:
-    model = ScriptedModel({(): {4: 0.5, 5: 0.4}, (4,): {5: 0.3, EOS: 0.2}, (4, 5): {EOS: 0.9}, (5,): {EOS: 0.9}})
-    for width, tokens in ((1, (4, 5)), (2, (5,))):
-        ((hypothesis,),) = beam_search(model, sources(10), torch.tensor([9]), beam(width))
-        assert hypothesis.tokens == tokens
 
 
 def test_tied_hypotheses_are_ordered_by_their_lowest_token_ids() -> None:

@@ -10,7 +10,7 @@ from torch import Tensor
 from tests.support.optimizer_steps import moments_of
 from tests.support.small_model import random_pairs, rows_of, small_model
 from tests.support.toy_training import step_of
-from translator.core.batch import Batch, collate_rows
+from translator.core.batch import collate_rows
 from translator.core.loss import TeacherForcing
 from translator.core.optimizer import ModelOptimizer, OptimizerSettings, ScheduleSettings
 from translator.core.update import Gradients, Learner, seed_update
@@ -23,6 +23,7 @@ ROWS = [
 """Three rows, with unlike numbers of tokens."""
 
 MICRO_BATCHES = [collate_rows([row], row_length=16) for row in ROWS]
+STEP = step_of(MICRO_BATCHES)
 SCHEDULE = ScheduleSettings(learning_rate=1e-2, schedule="constant")
 
 
@@ -36,8 +37,8 @@ def weights_of(learner: Learner) -> dict[str, Tensor]:
     return copy.deepcopy(learner.loss.model.state_dict())
 
 
-def gradients_of_step(batches: list[Batch]) -> list[Tensor]:
-    """The gradients that one update takes from `batches`, by the weights after a step of plain gradient descent."""
+def gradients_of_step() -> list[Tensor]:
+    """The gradients of the update of all micro-batches, by the weights after a step of plain gradient descent."""
     model = small_model(dropout=0.0)
     before = [weight.detach().clone() for weight in model.parameters()]
 
@@ -50,25 +51,21 @@ def gradients_of_step(batches: list[Batch]) -> list[Tensor]:
 
     optimizer = GradientDescent(model, OptimizerSettings())
     learner = Learner(TeacherForcing(model, 0.1), optimizer, Gradients(model.parameters()), SCHEDULE)
-    learner.update(step_of(batches), 1)
+    learner.update(STEP, 1)
     return [old - new.detach() for old, new in zip(before, model.parameters(), strict=True)]
 
 
-def test_micro_batches_give_the_gradient_of_their_union() -> None:
+def test_micro_batches_give_the_gradient_of_their_union_by_target_token() -> None:
     """Of three uneven batches as of all their rows at once: each token weighs the same."""
-    union = gradients_of_step([collate_rows(ROWS, row_length=16)])
-    torch.testing.assert_close(gradients_of_step(MICRO_BATCHES), union, rtol=1e-4, atol=1e-6)
-
-
-def test_the_gradient_is_divided_by_the_target_tokens_of_the_update() -> None:
+    union = collate_rows(ROWS, row_length=16)
     model = small_model(dropout=0.0)
-    objective = TeacherForcing(model, 0.1)(MICRO_BATCHES[0]).objective / MICRO_BATCHES[0].target_tokens
+    objective = TeacherForcing(model, 0.1)(union).objective / union.target_tokens
     expected = torch.autograd.grad(objective, list(model.parameters()))
-    torch.testing.assert_close(gradients_of_step(MICRO_BATCHES[:1]), list(expected), rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(gradients_of_step(), list(expected), rtol=1e-4, atol=1e-6)
 
 
 def test_the_result_has_the_loss_of_each_token() -> None:
-    result = learner_of().update(step_of(MICRO_BATCHES), 1)
+    result = learner_of().update(STEP, 1)
     for batch, token_losses in zip(MICRO_BATCHES, result.token_losses, strict=True):
         assert torch.equal(token_losses > 0, batch.target_sentence > 0)
     assert result.learning_rate == 1e-2
@@ -76,35 +73,35 @@ def test_the_result_has_the_loss_of_each_token() -> None:
 
 
 def test_the_norm_is_that_of_the_whole_gradient_before_clipping() -> None:
-    whole = torch.cat([gradient.flatten() for gradient in gradients_of_step(MICRO_BATCHES)])
-    result = learner_of(clip=0.01, dropout=0.0).update(step_of(MICRO_BATCHES), 1)
+    whole = torch.cat([gradient.flatten() for gradient in gradients_of_step()])
+    result = learner_of(clip=0.01, dropout=0.0).update(STEP, 1)
     assert result.gradient_norm.item() == pytest.approx(whole.norm().item(), rel=1e-4)
 
 
 def test_gradients_of_an_update_do_not_reach_the_next() -> None:
     learner = learner_of(dropout=0.0)
-    learner.update(step_of(MICRO_BATCHES), 1)
+    learner.update(STEP, 1)
     assert all(weight.grad is None for weight in learner.loss.model.parameters())
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_an_update_with_a_nonfinite_loss_is_skipped(value: float) -> None:
     learner = learner_of(clip=1.0)
-    learner.update(step_of(MICRO_BATCHES), 1)
+    learner.update(STEP, 1)
     before = weights_of(learner)
     moments = moments_of(learner.optimizer)
 
     with torch.no_grad():
         learner.loss.model.decoder.norm.bias.add_(value)  # type: ignore[operator]
     spoilt = weights_of(learner)
-    result = learner.update(step_of(MICRO_BATCHES), 2)
+    result = learner.update(STEP, 2)
     assert not result.finite
     torch.testing.assert_close(weights_of(learner), spoilt, rtol=0, atol=0, equal_nan=True)
     torch.testing.assert_close(moments_of(learner.optimizer), moments, rtol=0, atol=0)
 
     # The next update with good numbers works again.
     learner.loss.model.load_state_dict(before)
-    assert learner.update(step_of(MICRO_BATCHES), 3).finite
+    assert learner.update(STEP, 3).finite
     assert not torch.equal(weights_of(learner)["decoder.norm.bias"], before["decoder.norm.bias"])
 
 

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from tests.fence.short_runs import short
 from tests.fence.small_language import all_pairs
-from tests.support.command_line import translator
+from tests.support.command_line import succeed
+from tests.support.faults import Faults
 
 RECIPE = """
 run: {{directory: "{folder}/runs/small", seed: 1, device: cpu, threads: 1}}
@@ -48,21 +50,28 @@ def write_small_recipe(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def small(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder that all processes of a test run share."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder if worker_id == "master" else folder.parent
+
+
+def train_once(folder: Path, *options: str) -> Path:
+    """Train the small recipe in `folder`, unless another process of the test run has done so; return the folder."""
+    with FileLock(f"{folder}.lock"):
+        if not (folder / "trained").exists():
+            succeed("train", "--config", write_small_recipe(folder), *options)
+            (folder / "trained").touch()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def small(shared: Path) -> Path:
     """The folder with the small corpus (`small.tsv`), its recipe (`small.yaml`) and its finished run (`runs/small`).
 
     Trained once for all processes of a test run; to be read only, `small_copy` is there to be changed.
     """
-    shared = tmp_path_factory.getbasetemp()
-    if worker_id != "master":
-        shared = shared.parent
-    folder = shared / "fence"
-    with FileLock(f"{folder}.lock"):
-        if not (folder / "trained").exists():
-            result = translator("train", "--config", write_small_recipe(folder))
-            assert result.code == 0, result.err
-            (folder / "trained").touch()
-    return folder
+    return train_once(shared / "fence")
 
 
 @pytest.fixture(scope="session")
@@ -71,10 +80,33 @@ def small_run(small: Path) -> Path:
     return small / "runs" / "small"
 
 
+@pytest.fixture(scope="session")
+def reverse_run(shared: Path) -> Path:
+    """A run that translates Persian into some English; to be read only."""
+    settings = ["corpus.direction=fa-en", "training.augmentation.final_punctuation=0", "training.max_steps=10"]
+    settings += ["training.warmup_steps=1", "training.validate_every=10", "training.checkpoint_every=10"]
+    settings += ["corpus.split={validation: 0, test: 0}"]
+    return train_once(shared / "reverse", "--set", *settings) / "runs" / "small"
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for the runs of one file, with the corpus of the small language and its recipe."""
     return write_small_recipe(tmp_path_factory.mktemp("folder")).parent
+
+
+@pytest.fixture(scope="module")
+def operations(folder: Path) -> list[tuple[str, str]]:
+    """What a short run that nobody disturbs does to its checkpoints, in order."""
+    with Faults(folder / "undisturbed" / "checkpoints") as faults:
+        succeed(*short(folder / "undisturbed"))
+    return faults.operations
+
+
+@pytest.fixture(scope="module")
+def undisturbed(folder: Path, operations: list[tuple[str, str]]) -> Path:
+    """The short run that nobody disturbed; to be read only."""
+    return folder / "undisturbed"
 
 
 @pytest.fixture

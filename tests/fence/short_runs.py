@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from tests.support.command_line import Finished, translator
-
 SHORT = (
     "corpus.split={validation: 0, test: 0}",
     "batching.tokens_per_batch=1280",
@@ -19,15 +17,29 @@ SHORT = (
     "training.log_every=2",
 )
 """What makes a run of the small recipe short: 8 updates, with a checkpoint after 4; an epoch has 6."""
+FEW_STEPS = (
+    "training.max_steps=4",
+    "training.warmup_steps=1",
+    "training.validate_every=4",
+    "training.checkpoint_every=2",
+    "training.validation_sentences=4",
+)
+"""What makes a run that a verb derives from another short."""
+STUDENT = (
+    *FEW_STEPS,
+    "training.precision=float32",
+    "subword.vocabulary_size=61",
+    "model.d_model=32",
+    "model.heads=2",
+    "model.feed_forward=64",
+)
+"""What makes a student short and small."""
+CHECKPOINT_FILES = {"model.safetensors", "optimizer.safetensors", "state.json"}
 
 
-def train_short(run: Path, *settings: str, allow_changed: bool = False) -> Finished:
-    """Train the short run in the folder `run`, which is beside the recipe that `write_small_recipe` wrote."""
-    recipe = run.parent / "small.yaml"
-    arguments: list[str | Path] = ["train", "--config", recipe, "--set", f"run.directory={run}", *SHORT, *settings]
-    if allow_changed:
-        arguments.append("--allow-changed")
-    return translator(*arguments)
+def short(run: Path, *settings: str) -> tuple[str | Path, ...]:
+    """Return the command that trains the short run in the folder `run`, beside the recipe of `write_small_recipe`."""
+    return ("train", "--config", run.parent / "small.yaml", "--set", f"run.directory={run}", *SHORT, *settings)
 
 
 def weights(run: Path) -> bytes:

@@ -6,6 +6,8 @@ Every sentence is one of few forms with few words in it, so that a test can say 
 import random
 from itertools import product
 
+from sacrebleu.metrics.bleu import BLEU
+
 NOUNS = {
     "book": "کتاب",
     "door": "در",
@@ -68,3 +70,10 @@ def all_pairs() -> list[tuple[str, str]]:
     pairs = list(dict.fromkeys(pairs))
     draw.shuffle(pairs)
     return pairs
+
+
+def nearest_to(reference: str, translations: list[str]) -> str:
+    """Return the first of the translations with the largest BLEU."""
+    bleu = BLEU(effective_order=True)
+    scores = [bleu.sentence_score(text, [reference]).score for text in translations]
+    return translations[scores.index(max(scores))]

@@ -1,7 +1,6 @@
 """`translator compare` says whether one system is better than another on the same sentences, and where they differ."""
 
 import csv
-import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +12,9 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest
 
+from tests.fence.files import read_json, read_lines, write_lines
 from tests.fence.small_language import ADJECTIVES, NOUNS, seen
-from tests.support.command_line import Finished, translator
+from tests.support.command_line import Finished, refusal, succeed
 from tests.support.few_draws import RESAMPLES, TRIALS
 
 PAIRS = [seen(noun, adjective) for noun in ("book", "car", "tree") for adjective in list(ADJECTIVES)[:8]]
@@ -22,6 +22,7 @@ RIGHT = [persian for _, persian in PAIRS]
 BASE = [text.replace(NOUNS["car"], "خودرو").replace(NOUNS["tree"], "گیاه") for text in RIGHT]
 BETTER = [BASE[0].replace(NOUNS["book"], "دفتر"), *RIGHT[1:]]  # worse in one sentence, better in 16 of 24
 SPACED = [text.replace("\u200c", " ") for text in BETTER]
+SYSTEMS = {"base": BASE, "better": BETTER, "spaced": SPACED}
 
 
 @dataclass(frozen=True)
@@ -44,29 +45,18 @@ class Compared:
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Compared:
     folder = tmp_path_factory.mktemp("compared")
-    write(folder / "source.en", [english for english, _ in PAIRS])
-    write(folder / "reference.fa", RIGHT)
-    for name, lines in (("base", BASE), ("better", BETTER), ("spaced", SPACED)):
-        write(folder / f"{name}.txt", lines)
-    systems = [folder / f"{name}.txt" for name in ("base", "better", "spaced")]
-    texts: list[str | Path] = [
-        "--source",
-        folder / "source.en",
-        "--reference",
-        folder / "reference.fa",
-        "--text",
-        "raw",
-        "folded",
-    ]
-    result = translator("compare", *systems, *texts, "--metrics", "bleu", "chrf", "--json", folder / "compared.json")
-    assert result.code == 0, result.err
-    (values,) = json.loads((folder / "compared.json").read_text(encoding="utf-8"))
+    write_lines(folder / "source.en", [english for english, _ in PAIRS])
+    write_lines(folder / "reference.fa", RIGHT)
+    systems = [write_lines(folder / f"{name}.txt", lines) for name, lines in SYSTEMS.items()]
+    options = ("--text", "raw", "folded", "--metrics", "bleu", "chrf", "--json", folder / "compared.json")
+    result = succeed("compare", *systems, *texts_in(folder), *options)
+    (values,) = read_json(folder / "compared.json")
     return Compared(folder=folder, result=result, values=values)
 
 
-def write(path: Path, lines: list[str]) -> Path:
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return path
+def texts_in(folder: Path) -> tuple[str | Path, ...]:
+    """Return the options for the source and the reference in a folder."""
+    return ("--source", folder / "source.en", "--reference", folder / "reference.fa")
 
 
 # --- the numbers ---
@@ -77,7 +67,7 @@ def write(path: Path, lines: list[str]) -> Path:
 def test_scores_and_p_values_are_those_of_sacrebleu(
     name: str, metric: BLEU | CHRF, method: str, kind: str, draws: int, compared: Compared
 ) -> None:
-    named: list[tuple[str, Sequence[str]]] = [("base", BASE), ("better", BETTER), ("spaced", SPACED)]
+    named: list[tuple[str, Sequence[str]]] = [*SYSTEMS.items()]
     _, columns = PairedTest(named, {name: metric}, [RIGHT], test_type=kind, n_samples=draws)()
     (expected,) = [column for title, column in columns.items() if title != "System"]
     for system, result in zip(compared.test(name, method), expected, strict=True):
@@ -112,31 +102,23 @@ def test_better_and_worse_sentences_are_counted_and_shown(compared: Compared) ->
 
 
 def test_equal_systems_have_no_difference_and_p_1(compared: Compared, tmp_path: Path) -> None:
-    texts: list[str | Path] = [
-        "--source",
-        compared.folder / "source.en",
-        "--reference",
-        compared.folder / "reference.fa",
-    ]
-    base = compared.folder / "base.txt"
-    copy = write(tmp_path / "copy.txt", BASE)
-    options: list[str | Path] = ["--metrics", "bleu", "--json", tmp_path / "compared.json"]
-    assert translator("compare", base, copy, *texts, *options).code == 0
-    (values,) = json.loads((tmp_path / "compared.json").read_text(encoding="utf-8"))
+    copy = write_lines(tmp_path / "copy.txt", BASE)
+    options = ("--metrics", "bleu", "--json", tmp_path / "compared.json")
+    succeed("compare", compared.folder / "base.txt", copy, *texts_in(compared.folder), *options)
+    (values,) = read_json(tmp_path / "compared.json")
     for test in values["tests"]:
         assert test["systems"][1]["difference"] == 0
         assert test["systems"][1]["p_value"] == 1
 
 
 def test_a_line_without_a_reference_is_left_out_of_every_system(compared: Compared, tmp_path: Path) -> None:
-    reference = write(tmp_path / "reference.fa", [*RIGHT[:2], "", *RIGHT[3:]])
-    only_scored = write(tmp_path / "scored.txt", [*BETTER[:2], *BETTER[3:]])
-    texts: list[str | Path] = ["--source", compared.folder / "source.en", "--reference", reference]
-    options: list[str | Path] = ["--metrics", "bleu", "--json", tmp_path / "compared.json"]
-    result = translator("compare", compared.folder / "better.txt", only_scored, *texts, *options)
-    assert result.code == 0, result.err
+    reference = write_lines(tmp_path / "reference.fa", [*RIGHT[:2], "", *RIGHT[3:]])
+    only_scored = write_lines(tmp_path / "scored.txt", [*BETTER[:2], *BETTER[3:]])
+    texts = ("--source", compared.folder / "source.en", "--reference", reference)
+    options = ("--metrics", "bleu", "--json", tmp_path / "compared.json")
+    result = succeed("compare", compared.folder / "better.txt", only_scored, *texts, *options)
     assert "1 of 24 left out (line 3)" in result.out
-    (values,) = json.loads((tmp_path / "compared.json").read_text(encoding="utf-8"))
+    (values,) = read_json(tmp_path / "compared.json")
     assert (values["sentences"], values["left_out"]) == (23, [3])
     assert values["tests"][0]["systems"][1]["difference"] == 0
 
@@ -149,45 +131,40 @@ def other_run(small_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     """A copy of the small run, evaluated with greedy search in place of a beam."""
     copy = tmp_path_factory.mktemp("runs") / "other"
     shutil.copytree(small_run, copy, symlinks=True, ignore=shutil.ignore_patterns("evaluation"))
-    assert translator("evaluate", "--run", copy, "--search", "greedy", "--no-report").code == 0
+    succeed("evaluate", "--run", copy, "--search", "greedy", "--no-report")
     return copy
 
 
 def test_two_runs_are_compared_by_their_evaluations(small_run: Path, other_run: Path) -> None:
-    result = translator("compare", small_run, other_run, "--metrics", "chrf")
-    assert result.code == 0, result.err
+    result = succeed("compare", small_run, other_run, "--metrics", "chrf")
     assert "small: 30 sentences; differences and p-values against small" in result.out
     (line,) = [line for line in result.lines if line.strip().startswith("chrf") and "other" in line]
-    scored = next(filter(is_raw_chrf, scores_of(other_run)))
-    assert f"{scored['score']:.2f}" in line
+    assert raw_chrf(other_run)["greedy"] in line
 
 
 def test_a_run_is_compared_with_a_text_file_of_translations(small_run: Path, tmp_path: Path) -> None:
-    references = (small_run / "evaluation" / "small" / "reference.txt").read_text(encoding="utf-8").splitlines()
-    perfect = write(tmp_path / "perfect.txt", references)
-    result = translator("compare", perfect, small_run, "--metrics", "chrf")
-    assert result.code == 0, result.err
+    perfect = shutil.copy(small_run / "evaluation" / "small" / "reference.txt", tmp_path / "perfect.txt")
+    result = succeed("compare", perfect, small_run, "--metrics", "chrf")
     (line,) = [line for line in result.lines if line.strip().startswith("chrf") and "perfect" in line]
     assert "100.00" in line
 
 
 def test_two_searches_of_a_run_are_compared_by_the_files_of_their_translations(other_run: Path) -> None:
-    assert translator("evaluate", "--run", other_run, "--search", "beam", "--beam", "2", "--no-report").code == 0
+    succeed("evaluate", "--run", other_run, "--search", "beam", "--beam", "2", "--no-report")
     files = sorted((other_run / "evaluation" / "small").glob("step-*.txt"))
-    result = translator("compare", *files, "--metrics", "chrf", "--format", "csv")
-    assert result.code == 0, result.err
+    result = succeed("compare", *files, "--metrics", "chrf", "--format", "csv")
     rows = [row[:3] for row in csv.reader(result.lines) if row[:1] == ["chrf"]]
-    scores = {score["search"]: f"{score['score']:.2f}" for score in scores_of(other_run) if is_raw_chrf(score)}
+    scores = raw_chrf(other_run)
     assert rows == [["chrf", file.name, scores[file.name.split(".")[1]]] for file in files]
 
 
-def is_raw_chrf(score: dict[str, Any]) -> bool:
-    return (score["metric"], score["normalization"]) == ("chrf", "raw")
-
-
-def scores_of(run: Path) -> list[dict[str, Any]]:
-    scores: list[dict[str, Any]] = json.loads((run / "evaluation" / "scores.json").read_text(encoding="utf-8"))
-    return scores
+def raw_chrf(run: Path) -> dict[str, str]:
+    """Return chrF of the raw translations of a run, as it is printed, by search."""
+    return {
+        entry["search"]: f"{entry['score']:.2f}"
+        for entry in read_json(run / "evaluation" / "scores.json")
+        if (entry["metric"], entry["normalization"]) == ("chrf", "raw")
+    }
 
 
 # --- mistakes ---
@@ -196,39 +173,32 @@ def scores_of(run: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["base.txt", "better.txt", "--source", "source.en"], "text files need both --source FILE and --reference"),
-        (["base.txt", "better.txt"], "is a text file: also give --source FILE and --reference FILE"),
-        (["base.txt", "short.txt", "--source", "source.en", "--reference", "reference.fa"], "has 23 lines"),
-        (["base.txt", "better.txt", "--source", "source.en", "--reference", "short.txt"], "has 23 lines"),
-        (["base.txt", "missing.txt", "--source", "source.en", "--reference", "reference.fa"], "missing.txt"),
-        (["RUN", "UNEVALUATED"], "translator evaluate --run"),
-        (["RUN", "RUN", "--test-set", "unknown"], "test set unknown was not translated by all systems"),
-        (["RUN"], "a comparison needs at least two systems"),
-        (["RUN", "base.txt"], "has 24 lines"),
-        (["RUN", "CHANGED"], "sentence 30 has different references"),
+        ("base.txt better.txt --source source.en", "text files need both --source FILE and --reference"),
+        ("base.txt better.txt", "is a text file: also give --source FILE and --reference FILE"),
+        ("base.txt short.txt --source source.en --reference reference.fa", "has 23 lines"),
+        ("base.txt better.txt --source source.en --reference short.txt", "has 23 lines"),
+        ("base.txt missing.txt --source source.en --reference reference.fa", "missing.txt"),
+        ("RUN UNEVALUATED", "translator evaluate --run"),
+        ("RUN RUN --test-set unknown", "test set unknown was not translated by all systems"),
+        ("RUN", "a comparison needs at least two systems"),
+        ("RUN base.txt", "has 24 lines"),
+        ("RUN CHANGED", "sentence 30 has different references"),
         (
-            ["base.txt", "better.txt", "--source", "source.en", "--reference", "reference.fa", "--json", "base.txt"],
+            "base.txt better.txt --source source.en --reference reference.fa --json base.txt",
             "is the input itself",
         ),
     ],
 )
 def test_what_cannot_be_compared_is_refused_with_one_message(
-    arguments: list[str], message: str, compared: Compared, small_run: Path, small_copy: Path, tmp_path: Path
+    arguments: str, message: str, compared: Compared, small_run: Path, small_copy: Path, tmp_path: Path
 ) -> None:
-    write(compared.folder / "short.txt", BASE[1:])
+    write_lines(compared.folder / "short.txt", BASE[1:])
     changed = shutil.copytree(small_copy, tmp_path / "changed", symlinks=True)
     references = changed / "evaluation" / "small" / "reference.txt"
-    write(references, [*references.read_text(encoding="utf-8").splitlines()[:-1], "در"])
+    write_lines(references, [*read_lines(references)[:-1], "در"])
     shutil.rmtree(small_copy / "evaluation")
     places = {"RUN": small_run, "UNEVALUATED": small_copy, "CHANGED": changed}
-    names = {path.name for path in compared.folder.iterdir()}
-    for argument in arguments:
-        if argument in names:
-            places[argument] = compared.folder / argument
-    result = translator("compare", *[places.get(argument, argument) for argument in arguments])
-    assert result.code == 2
-    assert result.out == ""
-    (line,) = result.err.strip().splitlines()
-    assert line.startswith("translator: ")
+    places |= {path.name: path for path in compared.folder.iterdir()}
+    (line,) = refusal("compare", *[places.get(argument, argument) for argument in arguments.split()]).splitlines()
     assert message in line
-    assert (compared.folder / "base.txt").read_text(encoding="utf-8").splitlines() == BASE
+    assert read_lines(compared.folder / "base.txt") == BASE

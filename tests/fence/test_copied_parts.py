@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.fence.small_language import counted
-from tests.support.command_line import Finished, translator
+from tests.support.command_line import Finished, refusal, succeed
 
 PERSIAN_DIGITS = str.maketrans("0123456789", "۰۱۲۳۴۵۶۷۸۹")
 IN_DIGITS = {  # in a sentence: what comes back in Persian digits
@@ -97,9 +97,7 @@ SOURCES = [PHONE_FIRST, *map(sentence, [*IN_DIGITS, *AS_IT_IS, *BESIDE_LETTERS])
 @pytest.fixture(scope="module")
 def finished(small_run: Path) -> Finished:
     """One command that translates all sources of this file."""
-    result = translator("translate", "--run", small_run, stdin="".join(f"{source}\n" for source in SOURCES))
-    assert result.code == 0, result.err
-    return result
+    return succeed("translate", "--run", small_run, stdin="".join(f"{source}\n" for source in SOURCES))
 
 
 @pytest.fixture(scope="module")
@@ -144,20 +142,19 @@ def test_a_translation_that_keeps_all_digits_gives_no_warning(finished: Finished
 
 def test_ten_numbers_survive_a_model_with_eight_placeholders(small_run: Path) -> None:
     numbers = "11, 12, 13, 14, 15, 16, 17, 18, 19, 20"
-    result = translator("translate", "--run", small_run, sentence(numbers))
+    result = succeed("translate", "--run", small_run, sentence(numbers))
     assert result.lines == [translation(numbers.translate(PERSIAN_DIGITS))]
 
 
 def test_a_lost_part_stands_before_the_mark_that_ends_the_sentence(small_run: Path) -> None:
     forced = ["--prefix", "آیا کتاب تازه است؟"]  # the forced translation has no place for the number
-    result = translator("translate", "--run", small_run, *forced, "Is the book 4321 new?")
+    result = succeed("translate", "--run", small_run, *forced, "Is the book 4321 new?")
     assert result.lines[0].startswith("آیا کتاب تازه است ۴۳۲۱؟")
 
 
 def test_a_digit_that_is_lost_is_a_warning_with_its_line(small_run: Path) -> None:
     source = "The book is old.\n" + " a ".join("123456789012") + ".\n"
-    result = translator("translate", "--run", small_run, stdin=source)
-    assert result.code == 0
+    result = succeed("translate", "--run", small_run, stdin=source)
     assert "line 2: a digit of the source is not in the translation" in result.err
     assert result.err.count("not in the translation") == 1
 
@@ -168,21 +165,16 @@ def test_evaluate_counts_sentences_that_lost_a_number_or_a_code(small_copy: Path
     numbers, codes = " a ".join("123456789012"), " a ".join(f"B{number}" for number in range(10, 24))
     pairs = [(numbers, numbers.translate(PERSIAN_DIGITS)), (codes, codes), ("The book is old.", "کتاب قدیمی است.")]
     test_set.write_text("".join(f"{english}\t{persian}\n" for english, persian in pairs), encoding="utf-8")
-    result = translator("evaluate", "--run", small_copy, "--test-set", f"hard={test_set}", "--no-report")
-    assert result.code == 0, result.err
+    result = succeed("evaluate", "--run", small_copy, "--test-set", f"hard={test_set}", "--no-report")
     assert "lost         2 of 2 (100.0%)" in result.lines
 
 
 def test_terms_of_a_glossary_have_their_translation(small_run: Path, tmp_path: Path) -> None:
     (tmp_path / "terms.tsv").write_text("book\tجزوه\nnew\tنونوار\n", encoding="utf-8")
     arguments = ("translate", "--run", small_run, "--glossary", tmp_path / "terms.tsv")
-    result = translator(*arguments, "The Book is new.", "The books are new.")
-    assert result.code == 0, result.err
-    first, second = result.lines
+    first, second = succeed(*arguments, "The Book is new.", "The books are new.").lines
     assert "جزوه" in first and "نونوار" in first
     assert "جزوه" not in second and "نونوار" in second
 
     (tmp_path / "terms.tsv").write_text("book\tجزوه\nbook\n", encoding="utf-8")
-    refused = translator(*arguments, "The book is new.")
-    assert refused.code == 2
-    assert "line 2: not a term, a tab and its translation" in refused.err
+    assert "line 2: not a term, a tab and its translation" in refusal(*arguments, "The book is new.")

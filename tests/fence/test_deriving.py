@@ -9,20 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from safetensors.numpy import load_file
 
-from tests.fence.small_language import all_pairs, counted, statement
-from tests.support.command_line import Finished, translator
+from tests.fence.files import read_json, read_lines, write_lines
+from tests.fence.short_runs import FEW_STEPS, STUDENT, short
+from tests.fence.small_language import all_pairs, counted, nearest_to, statement
+from tests.support.command_line import Finished, refusal, succeed
 
 BOOKS = [pair for pair in all_pairs() if "book" in pair[0]]
 NEW = [(english.replace("book", "lamp"), persian.replace("کتاب", "چراغ ")) for english, persian in BOOKS]
 """Sentences about a lamp, with a space too many in each Persian one."""
 MORE = [counted("garden", number, "at home") for number in (10_001, 10_002, 10_003)]
 TAG = "\ue010"  # begins each English line that a model has written
-FEW_STEPS = ["training.max_steps=4", "training.warmup_steps=1", "training.validate_every=4"]
-FEW_STEPS += ["training.checkpoint_every=2", "training.validation_sentences=4"]
 
 
 @dataclass(frozen=True)
@@ -38,30 +37,16 @@ class Derived:
         return recipe
 
     def lines(self, name: str) -> list[str]:
-        return read(self.folder / name)
+        return read_lines(self.folder / name)
 
 
 def raw_scores(folder: Path) -> dict[tuple[str, str], float]:
     """Return the raw scores in a folder, by test set and metric."""
-    entries = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
     return {
-        (entry["test_set"], entry["metric"]): entry["score"] for entry in entries if entry["normalization"] == "raw"
+        (entry["test_set"], entry["metric"]): entry["score"]
+        for entry in read_json(folder / "scores.json")
+        if entry["normalization"] == "raw"
     }
-
-
-def read(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").splitlines()
-
-
-def write(path: Path, lines: list[str]) -> Path:
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return path
-
-
-def finish(*arguments: str | Path) -> Finished:
-    result = translator(*arguments)
-    assert result.code == 0, result.err
-    return result
 
 
 # --- fine-tune ---
@@ -70,9 +55,9 @@ def finish(*arguments: str | Path) -> Finished:
 @pytest.fixture(scope="module")
 def tuned(small_run: Path, folder: Path) -> Derived:
     """The small run after a few steps on sentences about a lamp."""
-    new = write(folder / "lamp.tsv", [f"{english}\t{persian}" for english, persian in NEW])
+    new = write_lines(folder / "lamp.tsv", [f"{english}\t{persian}" for english, persian in NEW])
     output = folder / "tuned"
-    result = finish("fine-tune", "--run", small_run, "--corpus", new, "--output", output, "--set", *FEW_STEPS)
+    result = succeed("fine-tune", "--run", small_run, "--corpus", new, "--output", output, "--set", *FEW_STEPS)
     return Derived(result=result, folder=output)
 
 
@@ -92,7 +77,7 @@ def test_fine_tuning_compares_both_models_on_the_old_and_the_new_test_text(tuned
 
 def test_the_new_run_is_tested_on_the_test_text_of_the_old_one(small_run: Path, tuned: Derived) -> None:
     for name in ("small/source.txt", "small/reference.txt"):
-        assert tuned.lines(f"evaluation/{name}") == read(small_run / "evaluation" / name)
+        assert tuned.lines(f"evaluation/{name}") == read_lines(small_run / "evaluation" / name)
 
 
 def test_the_text_that_tests_is_not_trained_on(tuned: Derived) -> None:
@@ -132,9 +117,9 @@ def test_the_recipe_of_a_fine_tuning_keeps_the_model_and_a_third_of_the_learning
 # --- average ---
 
 
-def test_an_averaged_checkpoint_is_the_mean_of_others(tuned: Derived) -> None:
+def test_an_averaged_checkpoint_is_the_mean_of_others_and_translates(tuned: Derived) -> None:
     checkpoints = tuned.folder / "checkpoints"
-    result = finish("average", "--run", tuned.folder, "--count", "2")
+    result = succeed("average", "--run", tuned.folder, "--count", "2")
     assert "the mean of the weights of steps 2, 4" in result.out
     first, second, mean = [
         load_file(checkpoints / name / "model.safetensors") for name in ("step-000002", "step-000004", "averaged")
@@ -144,24 +129,11 @@ def test_an_averaged_checkpoint_is_the_mean_of_others(tuned: Derived) -> None:
     for name, weights in mean.items():
         assert np.allclose(weights, (first[name] + second[name]) / 2, atol=1e-6)
 
-
-def test_an_averaged_checkpoint_translates(tuned: Derived) -> None:
-    finish("average", "--run", tuned.folder, "--count", "2")
     english, persian = statement("garden", "new")
-    assert finish("translate", "--run", tuned.folder, "--checkpoint", "averaged", english).lines == [persian]
+    assert succeed("translate", "--run", tuned.folder, "--checkpoint", "averaged", english).lines == [persian]
 
 
 # --- back-translate ---
-
-
-@pytest.fixture(scope="module")
-def reverse_run(small: Path, folder: Path) -> Path:
-    """A run that translates Persian into some English."""
-    settings = ["corpus.direction=fa-en", f"run.directory={folder / 'reverse'}", "training.max_steps=10"]
-    settings += ["training.warmup_steps=1", "training.validate_every=10", "training.checkpoint_every=10"]
-    settings += ["training.augmentation.final_punctuation=0", "corpus.split={validation: 0, test: 0}"]
-    finish("train", "--config", small / "small.yaml", "--set", *settings)
-    return folder / "reverse"
 
 
 PERSIAN = [persian for _, persian in all_pairs()[:20]]
@@ -169,9 +141,9 @@ PERSIAN = [persian for _, persian in all_pairs()[:20]]
 
 @pytest.fixture(scope="module")
 def back_translated(reverse_run: Path, folder: Path) -> Derived:
-    text = write(folder / "persian.txt", [*PERSIAN[:10], "", PERSIAN[0], *PERSIAN[10:]])
+    text = write_lines(folder / "persian.txt", [*PERSIAN[:10], "", PERSIAN[0], *PERSIAN[10:]])
     output = folder / "back"
-    result = finish("back-translate", "--run", reverse_run, "--monolingual", text, "--output", output)
+    result = succeed("back-translate", "--run", reverse_run, "--monolingual", text, "--output", output)
     return Derived(result=result, folder=output)
 
 
@@ -180,7 +152,7 @@ def test_back_translation_translates_each_distinct_line(back_translated: Derived
     assert counts is not None
     assert set(counts[1].split(", ")) == {"kept 20", "empty 1", "repeated 1"}
     assert back_translated.lines("monolingual.fa") == PERSIAN
-    alone = finish("translate", "--run", reverse_run, PERSIAN[2]).lines
+    alone = succeed("translate", "--run", reverse_run, PERSIAN[2]).lines
     assert [back_translated.lines("translated.en")[2]] == alone
 
 
@@ -196,48 +168,40 @@ def test_back_translated_pairs_are_aligned_and_tagged(back_translated: Derived) 
 def test_other_text_is_translated_anew(reverse_run: Path, folder: Path) -> None:
     text, output = folder / "changing.txt", folder / "changing"
     command = ("back-translate", "--run", reverse_run, "--monolingual", text, "--output", output)
-    write(text, PERSIAN[:6])
-    finish(*command)
-    first = read(output / "translated.en")
-    assert "exists and is reused" in finish(*command).out
-    write(text, PERSIAN[:6][::-1])
-    finish(*command)
-    assert read(output / "monolingual.fa") == PERSIAN[:6][::-1]
-    assert read(output / "translated.en") == first[::-1]
+    write_lines(text, PERSIAN[:6])
+    succeed(*command)
+    first = read_lines(output / "translated.en")
+    assert "exists and is reused" in succeed(*command).out
+    write_lines(text, PERSIAN[:6][::-1])
+    succeed(*command)
+    assert read_lines(output / "monolingual.fa") == PERSIAN[:6][::-1]
+    assert read_lines(output / "translated.en") == first[::-1]
 
 
-def test_a_round_trip_keeps_the_pairs_that_come_back(back_translated: Derived, small_run: Path, folder: Path) -> None:
-    command = ("back-translate", "--run", folder / "reverse", "--monolingual", folder / "persian.txt")
+def test_a_round_trip_keeps_the_pairs_that_come_back(
+    back_translated: Derived, reverse_run: Path, small_run: Path, folder: Path
+) -> None:
+    command = ("back-translate", "--run", reverse_run, "--monolingual", folder / "persian.txt")
     round_trip = ("--round-trip", small_run, "--min-chrf", "50", "--output", folder / "back-and-forth")
-    finish(*command, *round_trip)
+    succeed(*command, *round_trip)
     after = folder / "back-and-forth"
     scores: dict[str, float] = {}
-    for again, persian in zip(read(after / "round-trip.fa"), read(after / "monolingual.fa"), strict=True):
+    for again, persian in zip(read_lines(after / "round-trip.fa"), read_lines(after / "monolingual.fa"), strict=True):
         scores[persian] = CHRF().sentence_score(again, [persian]).score
     filtered = back_translated.lines("synthetic.fa")
-    kept = read(after / "synthetic.fa")
+    kept = read_lines(after / "synthetic.fa")
     assert set(kept) == {persian for persian in filtered if scores[persian] >= 50}
     assert kept != filtered
 
 
-def test_back_translated_pairs_are_trained_on_beside_others(
-    back_translated: Derived, small: Path, folder: Path
-) -> None:
-    recipe = (small / "small.yaml").read_text(encoding="utf-8")
+def test_back_translated_pairs_are_trained_on_beside_others(back_translated: Derived, folder: Path) -> None:
     pairs = back_translated.folder / "synthetic"
-    extra = f"{{name: synthetic, use: train, source_path: {pairs}.en, target_path: {pairs}.fa}}"
-    mixed = recipe.replace("]\n  split", f", {extra}]\n  split")
-    (folder / "mixed.yaml").write_text(mixed, encoding="utf-8")
-    settings = [
-        f"run.directory={folder / 'mixed'}",
-        "corpus.split={validation: 0, test: 0}",
-        *FEW_STEPS,
-        "training.max_steps=1",
-    ]
-    result = finish("train", "--config", folder / "mixed.yaml", "--set", *settings)
+    synthetic = f"{{name: synthetic, use: train, source_path: {pairs}.en, target_path: {pairs}.fa}}"
+    sources = f"corpus.sources=[{{name: small, path: {folder / 'small.tsv'}}}, {synthetic}]"
+    result = succeed(*short(folder / "mixed", sources, "training.max_steps=1"))
     kept = len(back_translated.lines("synthetic.en"))
     assert re.search(rf"^train +synthetic +{kept} ", result.err, re.MULTILINE)
-    assert finish("translate", "--run", folder / "mixed", "The book is new.").code == 0
+    succeed("translate", "--run", folder / "mixed", "The book is new.")
 
 
 def test_lines_that_are_not_utf8_are_left_out_with_their_numbers(reverse_run: Path, tmp_path: Path) -> None:
@@ -245,10 +209,10 @@ def test_lines_that_are_not_utf8_are_left_out_with_their_numbers(reverse_run: Pa
     legacy = [line.encode("cp1256") for line in ("در باز است.", "نامه تازه است.")]
     text.write_bytes(b"\n".join([PERSIAN[0].encode(), legacy[0], PERSIAN[1].encode(), legacy[1], PERSIAN[2].encode()]))
     output = tmp_path / "back"
-    result = translator("back-translate", "--run", reverse_run, "--monolingual", text, "--output", output)
+    result = succeed("back-translate", "--run", reverse_run, "--monolingual", text, "--output", output)
     assert f"{text}: 2 lines are not UTF-8 and left out (2, 4)" in result.err
     assert "not UTF-8 2" in result.out
-    assert read(output / "monolingual.fa") == PERSIAN[:3]
+    assert read_lines(output / "monolingual.fa") == PERSIAN[:3]
 
 
 # --- distill ---
@@ -257,33 +221,29 @@ def test_lines_that_are_not_utf8_are_left_out_with_their_numbers(reverse_run: Pa
 @pytest.fixture(scope="module")
 def student(small_run: Path, folder: Path) -> Derived:
     """A student that a few steps have taught, with three lines of text beside that of its teacher."""
-    more = write(folder / "more.en", [english for english, _ in MORE])
-    settings = [*FEW_STEPS, "training.precision=float32", "subword.vocabulary_size=61", "model.d_model=32"]
-    settings += ["model.heads=2", "model.feed_forward=64"]
+    more = write_lines(folder / "more.en", [english for english, _ in MORE])
     output = folder / "student"
     options = ("--beam", "2", "--monolingual", more, "--output", output)
-    return Derived(result=finish("distill", "--run", small_run, *options, "--set", *settings), folder=output)
+    return Derived(result=succeed("distill", "--run", small_run, *options, "--set", *STUDENT), folder=output)
 
 
 def test_a_student_learns_the_translation_of_its_teacher_that_is_nearest_to_the_reference(student: Derived) -> None:
     text = student.folder.with_name("student.text")
-    rows = [json.loads(line) for line in read(text / "small.jsonl")]
-    chosen = read(text / "small.fa")
+    rows = [json.loads(line) for line in read_lines(text / "small.jsonl")]
+    chosen = read_lines(text / "small.fa")
     assert len(rows) == len(chosen) == len(all_pairs()) - 60
     references = dict(all_pairs())
-    bleu = BLEU(effective_order=True)
-    not_first = 0
+    firsts = []
     for row, best in zip(rows, chosen, strict=True):
         texts = [translation["text"] for translation in row["translations"]]
-        scores = [bleu.sentence_score(text, [references[row["source"]]]).score for text in texts]
-        assert best == texts[scores.index(max(scores))]
-        not_first += best != texts[0]
-    assert not_first, "the nearest is not always the first"
+        assert best == nearest_to(references[row["source"]], texts)
+        firsts.append(texts[0])
+    assert chosen != firsts, "the nearest is not always the first"
 
 
 def test_a_student_also_learns_translations_of_other_text(student: Derived) -> None:
     text = student.folder.with_name("student.text")
-    assert read(text / "monolingual.fa") == [persian for _, persian in MORE]
+    assert read_lines(text / "monolingual.fa") == [persian for _, persian in MORE]
     assert re.search(r"^train +monolingual +3 ", student.result.err, re.MULTILINE)
 
 
@@ -294,8 +254,8 @@ def test_a_student_has_a_model_of_its_own(student: Derived) -> None:
 
 def test_a_student_is_exported_in_int8_and_translates(student: Derived) -> None:
     export = student.folder.with_name("student-int8")
-    assert json.loads((export / "export.json").read_text(encoding="utf-8"))["quantization"] == "int8"
-    assert len(finish("translate", "--run", export, "The book is new.").lines) == 1
+    assert read_json(export / "export.json")["quantization"] == "int8"
+    assert len(succeed("translate", "--run", export, "The book is new.").lines) == 1
 
 
 def test_distillation_ends_with_the_scores_and_the_speed_of_both(student: Derived) -> None:
@@ -334,9 +294,6 @@ def test_a_wrong_command_ends_with_one_message_and_leaves_nothing(
     places = {"RUN": small_run, "NEW": folder / "lamp.tsv", "FA": folder / "persian.txt", "REVERSE": reverse_run}
     places["EXPORT"] = student.folder.with_name("student-int8")
     names_before = sorted(path.name for path in small_run.parent.iterdir())
-    result = translator(*[places.get(word, word) for word in command.split()])
-    assert result.code == 2
-    (line,) = result.err.strip().splitlines()
-    assert line.startswith("translator: ")
+    (line,) = refusal(*[places.get(word, word) for word in command.split()]).splitlines()
     assert message in line
     assert sorted(path.name for path in small_run.parent.iterdir()) == names_before

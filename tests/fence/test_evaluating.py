@@ -15,8 +15,9 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
+from tests.fence.files import contents, read_json, read_lines, write_lines
 from tests.fence.small_language import counted, question, seen, statement
-from tests.support.command_line import Finished, translator
+from tests.support.command_line import Finished, refusal, succeed
 from tests.support.few_draws import RESAMPLES
 
 BOOK, CAR, TREE = statement("book", "new"), question("car", "big"), seen("tree", "white")
@@ -40,7 +41,6 @@ class Evaluated:
     """A run that was evaluated on its own test text, then on the sets `mine`, `letters` and `spaces`."""
 
     run: Path
-    own: Finished
     named: Finished
     own_files: dict[str, bytes]  # after the first evaluation, by path in the evaluation folder
     scores: list[dict[str, Any]]  # scores.json
@@ -54,7 +54,7 @@ class Evaluated:
         return (self.run / "checkpoints" / "best").resolve().name
 
     def lines(self, name: str) -> list[str]:
-        return (self.folder / name).read_text(encoding="utf-8").splitlines()
+        return read_lines(self.folder / name)
 
     def translations(self, test_set: str) -> list[str]:
         return self.lines(f"{test_set}/{self.checkpoint}.beam-4.txt")
@@ -86,27 +86,17 @@ def evaluated(small_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Eval
         arguments += ["--test-set", write_test_set(texts, name, rows)]
     run = tmp_path_factory.mktemp("runs") / "run"
     shutil.copytree(small_run, run, symlinks=True, ignore=shutil.ignore_patterns("evaluation"))
-    own = translator("evaluate", "--run", run)
-    assert own.code == 0, own.err
-    own_files = files_in(run / "evaluation")
-    named = translator("evaluate", "--run", run, *arguments)
-    assert named.code == 0, named.err
-    scores = json.loads((run / "evaluation" / "scores.json").read_text(encoding="utf-8"))
-    return Evaluated(run=run, own=own, named=named, own_files=own_files, scores=scores)
-
-
-def files_in(folder: Path) -> dict[str, bytes]:
-    """The content of every file in a folder, by its path there."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    succeed("evaluate", "--run", run)
+    own_files = contents(run / "evaluation")
+    named = succeed("evaluate", "--run", run, *arguments)
+    return Evaluated(run=run, named=named, own_files=own_files, scores=read_json(run / "evaluation" / "scores.json"))
 
 
 def write_test_set(folder: Path, name: str, rows: list[Any]) -> str:
     """Write the sides of a test set to files; return what `--test-set` takes."""
     paths = []
     for number, texts in enumerate(zip(*rows, strict=True)):
-        path = folder / f"{name}.{number}.txt"
-        path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
-        paths.append(str(path))
+        paths.append(str(write_lines(folder / f"{name}.{number}.txt", texts)))
     return f"{name}={':'.join(paths)}"
 
 
@@ -124,8 +114,9 @@ def test_the_first_score_is_bleu_13a_of_the_runs_own_test_text_as_it_is(evaluate
 
 
 def test_evaluating_again_gives_the_scores_of_the_end_of_the_training(small_run: Path, evaluated: Evaluated) -> None:
-    trained = json.loads((small_run / "evaluation" / "scores.json").read_text(encoding="utf-8"))
-    assert json.loads(evaluated.own_files["scores.json"]) == trained
+    trained = contents(small_run / "evaluation")
+    assert trained.keys() == evaluated.own_files.keys()
+    assert trained["scores.json"] == evaluated.own_files["scores.json"]
 
 
 @pytest.mark.parametrize(
@@ -211,9 +202,8 @@ def test_the_scored_translations_are_those_of_the_model(evaluated: Evaluated) ->
 
 def test_the_validation_text_can_be_evaluated_instead(small_copy: Path) -> None:
     shutil.rmtree(small_copy / "evaluation")
-    result = translator("evaluate", "--run", small_copy, "--split", "validation", "--no-report")
-    assert result.code == 0, result.err
-    scores = json.loads((small_copy / "evaluation" / "scores.json").read_text(encoding="utf-8"))
+    succeed("evaluate", "--run", small_copy, "--split", "validation", "--no-report")
+    scores = read_json(small_copy / "evaluation" / "scores.json")
     assert {(entry["test_set"], entry["sentences"]) for entry in scores} == {("validation", 20)}
     assert not (small_copy / "evaluation" / "report.html").exists()
 
@@ -249,14 +239,12 @@ def test_the_page_has_recipe_commit_and_curve_of_the_run(evaluated: Evaluated) -
 def test_the_tables_come_in_forms_for_papers(small_copy: Path, tmp_path: Path) -> None:
     test_set = write_test_set(tmp_path, "mine", [BOOK, CAR])
     arguments = ("evaluate", "--run", small_copy, "--test-set", test_set, "--no-report", "--format")
-    result = translator(*arguments, "csv")
-    assert result.code == 0, result.err
-    rows = list(csv.reader(result.lines))
+    rows = list(csv.reader(succeed(*arguments, "csv").lines))
     header = next(row for row in rows if row[:1] == ["metric"])
     assert header == ["metric", "raw", "normalized", "ZWNJ as space"]
     assert ["bleu", *["100.00 (100.0–100.0)"] * 3] in rows
-    assert re.search(r"^\| bleu +\| +100\.00 ", translator(*arguments, "markdown").out, re.MULTILINE)
-    latex = translator(*arguments, "latex").out
+    assert re.search(r"^\| bleu +\| +100\.00 ", succeed(*arguments, "markdown").out, re.MULTILINE)
+    latex = succeed(*arguments, "latex").out
     assert r"\begin{tabular}{lrrr}" in latex
     assert "% mine" in latex
 
@@ -279,20 +267,18 @@ def page(evaluated: Evaluated) -> str:
 def test_noisy_input_is_scored_beside_the_text_as_it_is(small_copy: Path, tmp_path: Path) -> None:
     test_set = write_test_set(tmp_path, "mine", [BOOK, CAR, TREE, BOOKS])
     options = ("--robustness", "--search", "greedy", "--test-set", test_set)
-    result = translator("evaluate", "--run", small_copy, *options)
-    assert result.code == 0, result.err
+    result = succeed("evaluate", "--run", small_copy, *options)
     folder = small_copy / "evaluation"
     assert {path.name.removeprefix("mine.") for path in folder.glob("mine.*")} == NOISES
-    assert (folder / "mine.capitals" / "source.txt").read_text(encoding="utf-8").startswith("THE BOOK IS NEW.\n")
+    assert read_lines(folder / "mine.capitals" / "source.txt")[0] == "THE BOOK IS NEW."
     assert re.search(r"^capitals against \S+ by sentence .* 0 better, 0 worse, 4 alike$", result.out, re.MULTILINE), (
         "the model reads no capitals"
     )
     bare = folder / "mine.no-final-punctuation"
-    assert (bare / "source.txt").read_text(encoding="utf-8").splitlines()[1] == "Is the car big"
+    assert read_lines(bare / "source.txt")[1] == "Is the car big"
     (file,) = bare.glob("*.greedy.txt")
-    translations = file.read_text(encoding="utf-8").splitlines()
-    expected = CHRF().corpus_score(translations, [[BOOK[1], CAR[1], TREE[1], BOOKS[1]]]).score
-    scores = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
+    expected = CHRF().corpus_score(read_lines(file), [[BOOK[1], CAR[1], TREE[1], BOOKS[1]]]).score
+    scores = read_json(folder / "scores.json")
     (score,) = [entry for entry in scores if (entry["test_set"], entry["metric"]) == (bare.name, "chrf")]
     assert score["score"] == pytest.approx(expected)
     assert re.search(rf"^chrf +no-final-punctuation +{expected:.2f} ", result.out, re.MULTILINE)
@@ -303,17 +289,16 @@ def test_noisy_input_is_scored_beside_the_text_as_it_is(small_copy: Path, tmp_pa
 
 @pytest.mark.parametrize("name", ["small", "validation", "mine"])
 def test_another_text_under_a_taken_name_is_refused(evaluated: Evaluated, tmp_path: Path, name: str) -> None:
-    before = files_in(evaluated.folder)
-    result = translator("evaluate", "--run", evaluated.run, "--test-set", write_test_set(tmp_path, name, [BOOK]))
-    assert result.code == 2
-    assert f"another text called `{name}`" in result.err
-    assert "--test-set NAME=PATH" in result.err
-    assert files_in(evaluated.folder) == before
+    before = contents(evaluated.folder)
+    message = refusal("evaluate", "--run", evaluated.run, "--test-set", write_test_set(tmp_path, name, [BOOK]))
+    assert f"another text called `{name}`" in message
+    assert "--test-set NAME=PATH" in message
+    assert contents(evaluated.folder) == before
 
 
 def test_a_test_set_that_the_run_was_trained_on_is_told(evaluated: Evaluated, tmp_path: Path) -> None:
     test_set = write_test_set(tmp_path, "old", [BOOK, ("The lamp is green.", "چراغ سبز است.")])
-    result = translator("evaluate", "--run", evaluated.run, "--test-set", test_set, "--no-report")
+    result = succeed("evaluate", "--run", evaluated.run, "--test-set", test_set, "--no-report")
     assert "was trained on 1 of the 2 sentences of test set `old`" in result.err
 
 
@@ -321,58 +306,50 @@ def test_translations_by_another_program_stand_beside_ours(evaluated: Evaluated,
     run = tmp_path / "run"
     shutil.copytree(evaluated.run, run, symlinks=True)
     test_set = write_test_set(tmp_path, "two", [BOOK, ("The lamp is green.", "چراغ سبز است.")])
-    (tmp_path / "theirs.txt").write_text(f"{BOOK[1]}\nچراغ است.\n", encoding="utf-8")
-    result = translator(
-        "evaluate", "--run", run, "--test-set", test_set, "--hypotheses", f"google={tmp_path}/theirs.txt"
-    )
-    assert result.code == 0, result.err
+    theirs = write_lines(tmp_path / "theirs.txt", [BOOK[1], "چراغ است."])
+    result = succeed("evaluate", "--run", run, "--test-set", test_set, "--hypotheses", f"google={theirs}")
     assert re.search(r"^bleu +google ", result.out, re.MULTILINE)
 
-    scores = json.loads((run / "evaluation" / "scores.json").read_text(encoding="utf-8"))
     chrf = {
         score["checkpoint"]: score["score"]
-        for score in scores
+        for score in read_json(run / "evaluation" / "scores.json")
         if (score["test_set"], score["metric"], score["normalization"]) == ("two", "chrf", "raw")
     }
-    expected = CHRF().corpus_score([BOOK[1], "چراغ است."], [[BOOK[1], "چراغ سبز است."]]).score
+    expected = CHRF().corpus_score(read_lines(theirs), [[BOOK[1], "چراغ سبز است."]]).score
     assert chrf.keys() == {"google", evaluated.checkpoint}
     assert chrf["google"] == pytest.approx(expected)
     assert "google" in (run / "evaluation" / "report.html").read_text(encoding="utf-8")
 
     # The run stays what `compare` compares.
-    compared = translator("compare", run, evaluated.run, "--test-set", "mine")
-    assert compared.code == 0, compared.err
+    succeed("compare", run, evaluated.run, "--test-set", "mine")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--test-set", "EN:FA", "--split", "test"], "leave out one of them"),
-        (["--output", "here", "--no-report"], "leave out one of them"),
-        (["--test-set", "EN:missing.fa"], "`missing.fa` cannot be found"),
-        (["--test-set", "FA:EN"], "the two sides are swapped"),
-        (["--test-set", "EN:FA", "--test-set", "EN:FA"], "two test sets are called"),
-        (["--test-set", "EN:SHORT"], "EN has 2 lines, "),
-        (["--test-set", "EN:BLANK"], "no line has source text and a reference"),
-        (["--checkpoint", "7"], "no checkpoint `7` in"),
-        (["--ensemble"], "--ensemble needs at least two runs"),
-        (["--hypotheses", "EN"], "give a name and a file, such as google="),
-        (["--hypotheses", "google=EN"], "EN has 2 lines, test set small 30"),
-        (["--test-set", "EN:FA", "--hypotheses", "google=SHORT"], "SHORT has 1 lines"),
-        (["--test-set", "EN:FA", "--hypotheses", "google=missing"], "missing does not exist"),
+        ("--test-set EN:FA --split test", "leave out one of them"),
+        ("--output here --no-report", "leave out one of them"),
+        ("--test-set EN:missing.fa", "`missing.fa` cannot be found"),
+        ("--test-set FA:EN", "the two sides are swapped"),
+        ("--test-set EN:FA --test-set EN:FA", "two test sets are called"),
+        ("--test-set EN:SHORT", "EN has 2 lines, "),
+        ("--test-set EN:BLANK", "no line has source text and a reference"),
+        ("--checkpoint 7", "no checkpoint `7` in"),
+        ("--ensemble", "--ensemble needs at least two runs"),
+        ("--hypotheses EN", "give a name and a file, such as google="),
+        ("--hypotheses google=EN", "EN has 2 lines, test set small 30"),
+        ("--test-set EN:FA --hypotheses google=SHORT", "SHORT has 1 lines"),
+        ("--test-set EN:FA --hypotheses google=missing", "missing does not exist"),
     ],
 )
 def test_a_wrong_command_ends_with_one_message_and_writes_nothing(
-    arguments: list[str], message: str, evaluated: Evaluated, tmp_path: Path
+    arguments: str, message: str, evaluated: Evaluated, tmp_path: Path
 ) -> None:
-    texts = {"EN": BOOK[0] + "\n" + CAR[0], "FA": BOOK[1] + "\n" + CAR[1], "SHORT": BOOK[1], "BLANK": "\n\n"}
-    for name, text in texts.items():
-        (tmp_path / name).write_text(f"{text}\n", encoding="utf-8")
-    placed = [re.sub(r"\b(EN|FA|SHORT|BLANK)\b", rf"{tmp_path}/\1", argument) for argument in arguments]
-    before = files_in(evaluated.folder)
-    result = translator("evaluate", "--run", evaluated.run, *placed)
-    assert result.code == 2
-    (line,) = result.err.strip().splitlines()
-    assert line.startswith("translator: ")
+    texts = {"EN": [BOOK[0], CAR[0]], "FA": [BOOK[1], CAR[1]], "SHORT": [BOOK[1]], "BLANK": ["", ""]}
+    for name, lines in texts.items():
+        write_lines(tmp_path / name, lines)
+    placed = re.sub(r"\b(EN|FA|SHORT|BLANK)\b", rf"{tmp_path}/\1", arguments).split()
+    before = contents(evaluated.folder)
+    (line,) = refusal("evaluate", "--run", evaluated.run, *placed).splitlines()
     assert message in line
-    assert files_in(evaluated.folder) == before
+    assert contents(evaluated.folder) == before

@@ -1,6 +1,7 @@
 """Export a run in three formats, and load each: in this program, in CTranslate2 itself, and in transformers."""
 
 import importlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,9 @@ import pytest
 import sentencepiece
 
 from tests.fence.conftest import write_small_recipe
+from tests.fence.damage import let_diverge
 from tests.fence.small_language import question, seen, statement
-from tests.support.command_line import Finished, translator
-from tests.support.damaged_weights import replace_weights
+from tests.support.command_line import refusal, succeed
 from translator import Translator
 
 PAIRS = [statement("book", "old"), question("tree", "new"), seen("letter", "white")]
@@ -18,8 +19,9 @@ SOURCES = [english for english, _ in PAIRS]
 TRANSLATIONS = [persian for _, persian in PAIRS]
 
 
-def export(run: Path, kind: str, folder: Path, *options: str) -> Finished:
-    return translator("export", "--run", run, "--to", kind, *options, folder)
+def export(run: Path, kind: str, folder: Path, *options: str) -> tuple[str | Path, ...]:
+    """Return the command that exports a run."""
+    return ("export", "--run", run, "--to", kind, *options, folder)
 
 
 @pytest.fixture(scope="module")
@@ -27,20 +29,27 @@ def exports(small_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the small run in the formats `ctranslate2` and `safetensors`, and in int8."""
     folder = tmp_path_factory.mktemp("exports")
     for kind in ("ctranslate2", "safetensors"):
-        assert export(small_run, kind, folder / kind).code == 0
-    assert export(small_run, "ctranslate2", folder / "int8", "--quantization", "int8").code == 0
+        succeed(*export(small_run, kind, folder / kind))
+    succeed(*export(small_run, "ctranslate2", folder / "int8", "--quantization", "int8"))
     return folder
 
 
 @pytest.mark.parametrize("name", ["ctranslate2", "safetensors", "int8"])
 def test_an_export_translates_like_its_run(name: str, exports: Path) -> None:
-    result = translator("translate", "--run", exports / name, *SOURCES)
-    assert (result.code, result.lines) == (0, TRANSLATIONS)
-    assert Translator.load(exports / name).translate_lines(SOURCES) == TRANSLATIONS
+    assert succeed("translate", "--run", exports / name, *SOURCES).lines == TRANSLATIONS
 
 
 def test_safetensors_translate_on_torch_too(exports: Path) -> None:
     assert Translator.load(exports / "safetensors", engine="torch").translate_lines(SOURCES) == TRANSLATIONS
+
+
+@pytest.mark.parametrize("name", ["ctranslate2", "safetensors"])
+def test_an_export_is_as_sure_as_its_run(name: str, small_run: Path, exports: Path) -> None:
+    confidences: list[float] = []
+    for model in (small_run, exports / name):
+        result = succeed("translate", "--run", model, "--format", "jsonl", "--scores", SOURCES[0])
+        confidences.append(json.loads(result.out)["translations"][0]["confidence"])
+    assert confidences[1] == pytest.approx(confidences[0], abs=0.1)
 
 
 def test_an_int8_export_has_less_than_half_the_size(exports: Path) -> None:
@@ -59,28 +68,23 @@ def test_ctranslate2_itself_translates_with_an_export(exports: Path) -> None:
 
 
 def test_marian_refuses_a_model_that_it_cannot_hold(small_run: Path, tmp_path: Path) -> None:
-    result = export(small_run, "marian", tmp_path / "marian")
-    assert result.code == 2
-    assert "model.norm: post" in result.err
+    assert "model.norm: post" in refusal(*export(small_run, "marian", tmp_path / "marian"))
     assert not (tmp_path / "marian").exists()
 
 
-@pytest.mark.parametrize("value", ["nan", "inf"])
 @pytest.mark.parametrize("kind", ["ctranslate2", "safetensors"])
-def test_a_model_that_has_diverged_is_not_exported(kind: str, value: str, small_copy: Path, tmp_path: Path) -> None:
-    replace_weights(small_copy, float(value))
-    result = export(small_copy, kind, tmp_path / "export")
-    assert result.code == 2
-    assert "training has diverged; use an earlier checkpoint" in result.err
+def test_a_model_that_has_diverged_is_not_exported(kind: str, small_copy: Path, tmp_path: Path) -> None:
+    let_diverge(small_copy, float("nan"))
+    message = refusal(*export(small_copy, kind, tmp_path / "export"))
+    assert "training has diverged; use an earlier checkpoint" in message
     assert not (tmp_path / "export").exists()
 
 
 def test_transformers_translates_with_a_marian_export(tmp_path: Path) -> None:
     changes = ("model.norm=post", "training.max_steps=4", "training.validate_every=4", "search.method=greedy")
-    trained = translator("train", "--config", write_small_recipe(tmp_path), "--set", *changes)
-    assert trained.code == 0, trained.err
+    succeed("train", "--config", write_small_recipe(tmp_path), "--set", *changes)
     run = tmp_path / "runs" / "small"
-    assert export(run, "marian", tmp_path / "marian").code == 0
+    succeed(*export(run, "marian", tmp_path / "marian"))
 
     transformers: Any = importlib.import_module("transformers")
     tokenizer = transformers.MarianTokenizer.from_pretrained(tmp_path / "marian")

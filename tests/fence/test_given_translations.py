@@ -7,17 +7,10 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.fence.small_language import all_pairs, counted
-from tests.support.command_line import Finished, translator
-
-SETTINGS = [
-    "training.max_steps=4",
-    "training.warmup_steps=1",
-    "training.validate_every=4",
-    "training.checkpoint_every=4",
-]
-SETTINGS += ["training.validation_sentences=4", "training.precision=float32", "subword.vocabulary_size=61"]
-SETTINGS += ["model.d_model=32", "model.heads=2", "model.feed_forward=64"]
+from tests.fence.files import read_lines, write_lines
+from tests.fence.short_runs import STUDENT
+from tests.fence.small_language import all_pairs, counted, nearest_to
+from tests.support.command_line import Finished, refusal, succeed, translator
 
 
 class Student(NamedTuple):
@@ -28,13 +21,11 @@ class Student(NamedTuple):
 
     def pairs(self, name: str) -> list[tuple[str, str]]:
         """Return the pairs of a source."""
-        sides = [(self.text / f"{name}.{side}").read_text(encoding="utf-8").splitlines() for side in ("en", "fa")]
-        return list(zip(*sides, strict=True))
+        return list(zip(read_lines(self.text / f"{name}.en"), read_lines(self.text / f"{name}.fa"), strict=True))
 
 
-def distill(run: Path, output: Path, *options: str | Path) -> Student:
-    result = translator("distill", "--run", run, "--beam", "2", "--output", output, *options, "--set", *SETTINGS)
-    assert result.code == 0, result.err
+def distill(run: Path, translations: Path, output: Path) -> Student:
+    result = succeed("distill", "--run", run, "--translations", translations, "--output", output, "--set", *STUDENT)
     return Student(result=result, text=output.with_name(f"{output.name}.text"))
 
 
@@ -66,9 +57,8 @@ def rows() -> list[tuple[str, ...]]:
 
 @pytest.fixture(scope="module")
 def from_table(small_run: Path, folder: Path) -> Student:
-    table = folder / "pairs.tsv"
-    table.write_text("".join("\t".join(row) + "\n" for row in rows()), encoding="utf-8")
-    return distill(small_run, folder / "from-table", "--translations", table)
+    table = write_lines(folder / "pairs.tsv", ["\t".join(row) for row in rows()])
+    return distill(small_run, table, folder / "from-table")
 
 
 def test_of_several_translations_the_nearest_to_the_reference_or_else_the_first_is_learned(
@@ -96,42 +86,39 @@ def test_json_lines_give_the_same_text_as_a_table(from_table: Student, small_run
     for source, *translations in rows():
         several = {"translations": translations}
         objects.append({"source": source, **(several if len(translations) > 1 else {"translation": translations[0]})})
-    lines = folder / "pairs.jsonl"
-    lines.write_text("".join(json.dumps(line) + "\n" for line in objects), encoding="utf-8")
-    again = distill(small_run, folder / "from-table", "--translations", lines)
+    lines = write_lines(folder / "pairs.jsonl", [json.dumps(line) for line in objects])
+    again = distill(small_run, lines, folder / "from-table")
     assert "is finished" in again.result.err + again.result.out, "the same text is not learned twice"
 
 
 # --- the chain from translate to distill ---
 
 
-def test_the_translations_of_the_run_itself_give_the_text_of_a_distillation_without_a_file(
+def test_a_student_learns_what_the_run_itself_has_translated_and_a_few_bad_rows_are_counted(
     small_run: Path, folder: Path
 ) -> None:
-    english = folder / "training.en"
-    english.write_text("".join(f"{source}\n" for source, _ in TRAINING), encoding="utf-8")
+    english = write_lines(folder / "training.en", [source for source, _ in TRAINING])
     pairs = folder / "own.jsonl"
-    options = ["--format", "jsonl", "--n-best", "2", "--set", "search.beam_size=2"]
-    result = translator("translate", "--run", small_run, "--input", english, "--output", pairs, *options)
-    assert result.code == 0, result.err
-    without_file = distill(small_run, folder / "without")
-    from_file = distill(small_run, folder / "with", "--translations", pairs)
-    assert sorted(path.name for path in from_file.text.glob("*.en")) == ["teacher.en"]
-    learned = (without_file.text / "small.fa").read_text(encoding="utf-8").splitlines()
-    sources = [source for source, _ in TRAINING]
-    assert from_file.pairs("teacher") == list(zip(sources, learned, strict=True))
+    options = ("--format", "jsonl", "--n-best", "2", "--set", "search.beam_size=2")
+    succeed("translate", "--run", small_run, "--input", english, "--output", pairs, *options)
+    references = dict(TRAINING)
+    expected = []
+    for line in read_lines(pairs):
+        row = json.loads(line)
+        texts = [translation["text"] for translation in row["translations"]]
+        expected.append((row["source"], nearest_to(references[row["source"]], texts)))
+    with pairs.open("ab") as file:
+        file.write(b'{"source": "The \xe9 is new.", "translation": "\xe9"}\n')
+
+    student = distill(small_run, pairs, folder / "from-lines")
+    assert sorted(path.name for path in student.text.glob("*.en")) == ["teacher.en"]
+    assert student.pairs("teacher") == expected
+    assert re.search(rf"own\.jsonl: kept {len(TRAINING)}, bad_row 1$", student.result.out, re.MULTILINE)
 
 
 # --- files with mistakes ---
 
 GOOD = "".join(f"{english}\t{persian}\n" for english, persian in all_pairs()[:99]).encode()
-
-
-def test_a_few_bad_rows_are_counted(small_run: Path, folder: Path) -> None:
-    table = folder / "few.tsv"
-    table.write_bytes(GOOD + b"The \xe9 is new.\t\xe9\n")
-    student = distill(small_run, folder / "few", "--translations", table)
-    assert re.search(r"few\.tsv: kept 99, bad_row 1$", student.result.out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -153,9 +140,10 @@ def test_a_file_with_mistakes_gives_one_message_and_leaves_nothing(
 ) -> None:
     file = tmp_path / name
     file.write_bytes(content)
-    result = translator("distill", "--run", small_run, "--translations", file, "--output", tmp_path / "student")
+    command = ("distill", "--run", small_run, "--translations", file, "--output", tmp_path / "student")
+    result = translator(*command)
     assert result.code == 2
-    (line,) = result.err.strip().splitlines()
+    (line,) = result.err.splitlines()
     assert line.startswith("translator: ")
     assert message in line
     assert str(file) in line
@@ -164,6 +152,4 @@ def test_a_file_with_mistakes_gives_one_message_and_leaves_nothing(
 
 def test_the_run_translates_no_other_text_beside_a_file(small_run: Path, folder: Path) -> None:
     options = ("--translations", folder / "small.tsv", "--monolingual", folder / "small.tsv")
-    result = translator("distill", "--run", small_run, *options)
-    assert result.code == 2
-    assert "leave out --monolingual" in result.err
+    assert "leave out --monolingual" in refusal("distill", "--run", small_run, *options)

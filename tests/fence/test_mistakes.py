@@ -1,17 +1,18 @@
 """A mistake gives one message that says what is wrong, where, and what to do, with exit code 2; nothing is written."""
 
-import hashlib
-import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.fence.conftest import write_small_recipe
-from tests.support.command_line import start_translator, translator
+from tests.fence.damage import flip_last_bit, replace_weights, rewrite
+from tests.fence.files import read_json, write_lines
+from tests.support.command_line import refusal, succeed
 
 SENTENCE = "The book is old."
 TOO_LONG = "n" * 300
@@ -24,7 +25,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = tmp_path / "here"
     write_small_recipe(folder)
     (folder / "home").mkdir()
-    (folder / "text.en").write_text(f"{SENTENCE}\n", encoding="utf-8")
+    write_lines(folder / "text.en", [SENTENCE])
     (folder / "loop").symlink_to("loop")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("HOME", str(folder / "home"))
@@ -38,14 +39,12 @@ def files() -> dict[Path, bytes | None]:
 
 
 def mistake(*arguments: str | Path) -> str:
-    """Return the message of a command that refuses its arguments; check that it prints and writes nothing else."""
+    """Return the message of a command that refuses its arguments; check that it says and writes nothing else."""
     before = files()
-    result = translator(*arguments)
-    assert (result.code, result.out) == (2, ""), result.err
+    message = refusal(*arguments)
     assert files() == before
-    assert result.err.startswith("translator")
-    assert result.err.count("\ntranslator") == 0, "one message"
-    return result.err
+    assert message.startswith("translator")
+    return message
 
 
 # --- the command ---
@@ -153,15 +152,16 @@ def test_a_mistake_is_told_before_torch_is_imported(here: Path) -> None:
     (here / "fake").mkdir()
     (here / "fake" / "torch.py").write_text("raise SystemExit('torch was imported')\n", encoding="utf-8")
     search_path = os.pathsep.join([str(here / "fake"), os.environ.get("PYTHONPATH", "")])
-    commands = [
-        ("train", "--config", "small.yaml", "--set", "training.lr=1"),
-        ("serve", "--run", "runs/none", "--port", "0"),
-    ]
-    for command in commands:
-        process = start_translator(*command, environment={**os.environ, "PYTHONPATH": search_path})
-        _, errors = process.communicate()
-        assert "torch was imported" not in errors
-        assert process.returncode == 2, errors
+    for command in ("train --config small.yaml --set training.lr=1", "serve --run runs/none --port 0"):
+        done = subprocess.run(
+            [sys.executable, "-m", "translator", *command.split()],
+            env={**os.environ, "PYTHONPATH": search_path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "torch was imported" not in done.stderr
+        assert done.returncode == 2, done.stderr
 
 
 # --- paths ---
@@ -188,10 +188,9 @@ def test_a_tilde_is_the_home_folder_in_options_and_recipes(here: Path, small_run
         shutil.copy(here / name, home / name)
     shutil.copy(home / "text.en", home / "text.fa")
 
-    assert translator("recipe", "sample", "--output", "~/my.yaml").code == 0
+    succeed("recipe", "sample", "--output", "~/my.yaml")
     assert (home / "my.yaml").exists()
-    translated = translator("translate", "--run", small_run, "--input", "~/text.en", "--output", "~/text.out")
-    assert translated.code == 0
+    succeed("translate", "--run", small_run, "--input", "~/text.en", "--output", "~/text.out")
     assert (home / "text.out").exists()
     assert not (here / "~").exists()
 
@@ -286,25 +285,14 @@ def translated_with(run: Path) -> str:
     return mistake("translate", "--run", run, "--engine", "torch", SENTENCE)
 
 
-def rewrite(file: Path, **changes: Any) -> None:
-    """Change values in a JSON file of a run, with the checksum of the new content."""
-    values = json.loads(file.read_text(encoding="utf-8"))
-    values.update(changes)
-    del values["own_sha256"]
-    values["own_sha256"] = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
-    file.write_text(json.dumps(values, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-
-
 @pytest.mark.parametrize("damage", ["byte", "short", "state", "missing"])
 def test_a_damaged_checkpoint_is_named_with_the_others(damage: str, small_copy: Path) -> None:
     newest = small_copy / "checkpoints" / "step-000150"
     weights = newest / "model.safetensors"
-    content = bytearray(weights.read_bytes())
     if damage == "byte":
-        content[-1] ^= 1
-        weights.write_bytes(content)
+        flip_last_bit(weights)
     elif damage == "short":
-        weights.write_bytes(content[:-1])
+        weights.write_bytes(weights.read_bytes()[:-1])
     elif damage == "state":
         (newest / "state.json").write_text("{}", encoding="utf-8")
     else:
@@ -318,24 +306,19 @@ def test_a_damaged_checkpoint_is_named_with_the_others(damage: str, small_copy: 
 @pytest.mark.parametrize("content", [b"no", b"\xff" * 64, b"\x02" + bytes(7) + b"[]", b"\x02" + bytes(7) + b"{}"])
 def test_weights_of_another_program_are_told_from_a_bug(content: bytes, small_copy: Path) -> None:
     newest = small_copy / "checkpoints" / "step-000150"
-    (newest / "model.safetensors").write_bytes(content)
-    state = json.loads((newest / "state.json").read_text(encoding="utf-8"))
-    state["sha256"]["model.safetensors"] = hashlib.sha256(content).hexdigest()
-    state["bytes"]["model.safetensors"] = len(content)
-    rewrite(newest / "state.json", sha256=state["sha256"], bytes=state["bytes"])
+    replace_weights(newest, content)
     assert str(newest) in translated_with(small_copy)
 
 
 def test_a_checkpoint_beyond_the_end_of_its_epoch_is_told_from_a_bug(small_copy: Path) -> None:
     newest = small_copy / "checkpoints" / "step-000150"
-    state = json.loads((newest / "state.json").read_text(encoding="utf-8"))["state"]
+    state = read_json(newest / "state.json")["state"]
     state["position"]["row"] = 1_000_000
     rewrite(newest / "state.json", state=state)
     settings = (f"run.directory={small_copy}", "training.max_steps=151")
-    result = translator("train", "--config", small_copy / "config.yaml", "--allow-changed", "--set", *settings)
-    assert result.code == 2
-    assert "resume at row 1000000 of epoch" in result.err
-    assert "delete its folder to resume from the one before it" in result.err
+    message = refusal("train", "--config", small_copy / "config.yaml", "--allow-changed", "--set", *settings)
+    assert "resume at row 1000000 of epoch" in message
+    assert "delete its folder to resume from the one before it" in message
 
 
 def test_rules_of_a_normalizer_that_the_model_was_not_trained_with_are_refused(small_copy: Path) -> None:

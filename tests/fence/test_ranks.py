@@ -11,8 +11,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.fence.short_runs import steps, train_short
-from tests.support.command_line import Finished
+from tests.fence.short_runs import short, steps
+from tests.support.command_line import Finished, succeed, translator
 
 SETTINGS = ("model.dropout=0", "training.checkpoint_every=2", "training.keep_checkpoints=1000")
 """Each rank draws dropout of its own, so there is none."""
@@ -43,7 +43,7 @@ def stopped(folder: Path) -> Finished:
     """What a training in two processes said that would last for days, but was stopped early."""
     run = folder / "two"
     with stopped_at_its_first_checkpoint(run):
-        return train_short(run, *SETTINGS, "training.processes=2", "training.max_steps=1000000")
+        return translator(*short(run, *SETTINGS, "training.processes=2", "training.max_steps=1000000"))
 
 
 def change_of_weights(run: Path, first: int, last: int) -> torch.Tensor:
@@ -65,7 +65,6 @@ def test_two_processes_stop_together_and_save(folder: Path, stopped: Finished) -
 def test_the_run_of_two_processes_goes_on_in_one_as_if_one_had_made_it_all(folder: Path, stopped: Finished) -> None:
     last = steps(folder / "two")[-1] + 3
     for run in (folder / "two", folder / "one"):
-        finished = train_short(run, *SETTINGS, "training.processes=1", f"training.max_steps={last}")
-        assert finished.code == 0, finished.err
+        succeed(*short(run, *SETTINGS, "training.processes=1", f"training.max_steps={last}"))
     two, one = [change_of_weights(folder / run, 2, last) for run in ("two", "one")]
     assert torch.dist(two, one) < 0.05 * one.norm(), "they differ by more than rounding"

@@ -13,12 +13,21 @@ from typing import Any, NamedTuple
 import httpx2
 import pytest
 
-from tests.support.command_line import Finished, translator
+from tests.support.command_line import Finished, refusal, translator
 
 SECONDS = 60  # that a server may take to start
 TEXT = "The book is old.\nI see the clean table."
 PERSIAN = ["کتاب قدیمی است.", "میز تمیز را می‌بینم."]
 PAIR = {"source": "en", "target": "fa"}
+BEYOND: dict[str, tuple[dict[str, Any], int, str]] = {
+    "too many characters": ({"text": "a" * 201}, 413, "the text has 201 characters, but the limit is 200"),
+    "too many lines": ({"lines": ["a"] * 9}, 413, "the text has 9 lines, but the limit is 8"),
+    "too many bytes": ({"text": "a" * 100_000}, 413, "the request has more than 6624 bytes"),
+    "too many translations": ({"text": "a", "count": 5}, 422, "5 translations of a line are requested, but the limit"),
+    "unknown key": ({"text": "a", "colour": "red"}, 422, "colour: unknown key"),
+    "nothing": ({}, 422, "give either `text` or `lines`"),
+}
+"""Requests that are refused, with status and reason."""
 LAST = {"lines": ["The letter is new."] * 8}
 
 
@@ -54,17 +63,12 @@ def ask(api: httpx2.Client) -> dict[str, httpx2.Response]:
             "/translate", data={"q": "The book is old.", "source": "en", "target": "fa"}
         ),
         "another language": lambda: api.post("/translate", json={"q": "x", **PAIR, "source": "de"}),
-        "too many characters": lambda: post(text="a" * 201),
-        "too many lines": lambda: post(lines=["a"] * 9),
-        "too many bytes": lambda: post(text="a" * 100_000),
-        "too many translations": lambda: post(text="a", count=5),
-        "unknown key": lambda: post(text="a", colour="red"),
-        "nothing": lambda: post(),
         "no JSON": lambda: api.post("/api/translate", content=b"{", headers={"Content-Type": "application/json"}),
         "another host": lambda: api.get("/api/health", headers={"Host": "evil.example"}),
         "named host": lambda: api.get("/api/health", headers={"Host": "translate.example"}),
     }
-    return {name: request() for name, request in requests.items()}
+    answers = {name: request() for name, request in requests.items()}
+    return answers | {name: post(**body) for name, (body, _, _) in BEYOND.items()}
 
 
 @pytest.fixture(scope="module")
@@ -174,24 +178,16 @@ def test_the_server_describes_itself(served: Served) -> None:
     assert set(paths) >= {"/api/health", "/api/model", "/api/translate", "/translate", "/languages", "/health"}
 
 
-@pytest.mark.parametrize(
-    ("name", "status", "words"),
-    [
-        ("too many characters", 413, "the text has 201 characters, but the limit is 200"),
-        ("too many lines", 413, "the text has 9 lines, but the limit is 8"),
-        ("too many bytes", 413, "the request has more than 6624 bytes"),
-        ("too many translations", 422, "5 translations of a line are requested, but the limit"),
-        ("unknown key", 422, "colour: unknown key"),
-        ("nothing", 422, "give either `text` or `lines`"),
-        ("no JSON", 422, "the body is not valid JSON"),
-    ],
-)
-def test_a_request_beyond_the_limits_is_refused_with_a_reason(
-    name: str, status: int, words: str, served: Served
-) -> None:
-    answer = served.answers[name]
-    assert answer.status_code == status
-    assert words in answer.json()["detail"]
+@pytest.mark.parametrize("name", BEYOND)
+def test_a_request_beyond_the_limits_is_refused_with_a_reason(name: str, served: Served) -> None:
+    _, status, words = BEYOND[name]
+    assert served.answers[name].status_code == status
+    assert words in served.answers[name].json()["detail"]
+
+
+def test_a_request_without_json_is_refused(served: Served) -> None:
+    assert served.answers["no JSON"].status_code == 422
+    assert "the body is not valid JSON" in served.answers["no JSON"].json()["detail"]
 
 
 def test_only_names_of_this_machine_and_allowed_ones_reach_the_server(served: Served) -> None:
@@ -209,9 +205,6 @@ def test_a_stop_signal_lets_pending_requests_finish(served: Served) -> None:
 def test_a_port_in_use_and_a_limit_of_nothing_are_refused(small_run: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        result = translator("serve", "--run", small_run, "--port", port)
-    assert result.code == 2
-    assert f"cannot listen on 127.0.0.1, port {port}: " in result.err
-    result = translator("serve", "--run", small_run, "--lines", "0")
-    assert result.code == 2
-    assert "the server's limit of lines is 0; it must be positive" in result.err
+        assert f"cannot listen on 127.0.0.1, port {port}: " in refusal("serve", "--run", small_run, "--port", port)
+    message = refusal("serve", "--run", small_run, "--lines", "0")
+    assert "the server's limit of lines is 0; it must be positive" in message

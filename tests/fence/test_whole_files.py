@@ -8,9 +8,8 @@ import polib
 import pytest
 
 from tests.fence.small_language import question, seen, statement
-from tests.support.command_line import Finished, translator
+from tests.support.command_line import refusal, succeed
 
-INPUTS = Path("../shared/inputs").resolve()
 ROAD, ROAD_FA = question("road", "new")
 TABLE, TABLE_FA = seen("table", "clean")
 BOOK, BOOK_FA = statement("book", "old")
@@ -50,81 +49,60 @@ FILM_FA = f"""1
 """
 
 
-def translated(run: Path, source: Path, *options: str | Path) -> Finished:
-    return translator("translate", "--run", run, "--input", source, *options)
+def write(file: Path, content: str) -> Path:
+    file.write_text(content, encoding="utf-8")
+    return file
 
 
 def refused(run: Path, source: Path, *options: str) -> str:
     """Return the one message with which a file is refused; nothing is written."""
-    output = source.parent / "out"
-    result = translated(run, source, "--output", output, *options)
-    assert (result.code, result.out) == (2, "")
-    assert len(result.err.splitlines()) == 1
+    output = source.parent / f"out{source.suffix}"
+    (line,) = refusal("translate", "--run", run, "--input", source, "--output", output, *options).splitlines()
     assert not output.exists()
-    return result.err
+    return line
 
 
 # --- subtitles ---
 
 
-def test_subtitles_keep_times_numbers_and_speakers(small_run: Path, tmp_path: Path) -> None:
-    source = tmp_path / "film.srt"
-    source.write_text(FILM, encoding="utf-8")
-    result = translated(small_run, source, "--output", tmp_path / "film.fa.srt")
-    assert (result.code, result.out) == (0, "")
-    assert (tmp_path / "film.fa.srt").read_text(encoding="utf-8") == FILM_FA
-    assert translated(small_run, source).out == FILM_FA
+@pytest.fixture
+def film(tmp_path: Path) -> Path:
+    """A file of subtitles."""
+    return write(tmp_path / "film.srt", FILM)
+
+
+def test_subtitles_keep_times_numbers_and_speakers(small_run: Path, film: Path) -> None:
+    command = ("translate", "--run", small_run, "--input", film)
+    assert succeed(*command, "--output", film.with_name("film.fa.srt")).out == ""
+    assert film.with_name("film.fa.srt").read_text(encoding="utf-8") == FILM_FA
+    assert succeed(*command).out == FILM_FA
 
 
 def test_webvtt_keeps_its_header_settings_and_notes(small_run: Path, tmp_path: Path) -> None:
     frame = "WEBVTT\n\nNOTE {0}\n\n00:02.830 --> 00:05.560 line:0\n<v Ada>{1}\n"
-    (tmp_path / "film.vtt").write_text(frame.format(BOOK, BOOK), encoding="utf-8")
-    assert translated(small_run, tmp_path / "film.vtt").out == frame.format(BOOK, BOOK_FA)
+    film = write(tmp_path / "film.vtt", frame.format(BOOK, BOOK))
+    assert succeed("translate", "--run", small_run, "--input", film).out == frame.format(BOOK, BOOK_FA)
 
 
-@pytest.mark.skipif(not INPUTS.exists(), reason="needs ../shared/inputs")
-def test_a_film_as_people_have_it_keeps_every_time_line(small_run: Path) -> None:
-    source = (INPUTS / "film.srt").read_text(encoding="utf-8").splitlines()
-    lines = translated(small_run, INPUTS / "film.srt").lines
-    assert len(lines) == len(source)
-    assert [line for line in lines if "-->" in line or line.isdigit()] == [
-        line for line in source if "-->" in line or line.isdigit()
-    ]
-    assert [line[:2] for line in lines[-2:]] == ["- ", "- "]
-
-
-def test_a_broken_cue_is_refused_with_its_line(small_run: Path, tmp_path: Path) -> None:
-    source = tmp_path / "film.srt"
-    source.write_text(FILM.replace("00:00:07,000 -->", "00:00:77,000 -->"), encoding="utf-8")
-    assert f"{source}, line 10: " in refused(small_run, source)
+def test_a_broken_cue_is_refused_with_its_line(small_run: Path, film: Path) -> None:
+    write(film, FILM.replace("00:00:07,000 -->", "00:00:77,000 -->"))
+    assert f"{film}, line 10: " in refused(small_run, film)
 
 
 @pytest.mark.parametrize(
     "options", [["--format", "jsonl"], ["--n-best", "2"], ["--column", "1"], ["--paragraphs"], ["--prefix", "کتاب"]]
 )
-def test_what_belongs_to_lines_is_refused(options: list[str], small_run: Path, tmp_path: Path) -> None:
-    source = tmp_path / "film.srt"
-    source.write_text(FILM, encoding="utf-8")
-    assert "translated as a whole" in refused(small_run, source, *options)
+def test_what_belongs_to_lines_is_refused(options: list[str], small_run: Path, film: Path) -> None:
+    assert "translated as a whole" in refused(small_run, film, *options)
 
 
-def test_a_missing_file_and_the_input_as_output_are_refused(small_run: Path, tmp_path: Path) -> None:
-    source = tmp_path / "film.srt"
-    assert "it does not exist" in refused(small_run, source)
-    source.write_text(FILM, encoding="utf-8")
-    result = translated(small_run, source, "--output", source)
-    assert result.code == 2
-    assert "is the input itself" in result.err
-    assert source.read_text(encoding="utf-8") == FILM
-
-
-def test_subtitles_of_the_other_form_are_refused_as_output(small_run: Path, tmp_path: Path) -> None:
-    source = tmp_path / "film.srt"
-    source.write_text(FILM, encoding="utf-8")
-    result = translated(small_run, source, "--output", tmp_path / "film.fa.vtt")
-    assert (result.code, len(result.err.splitlines())) == (2, 1)
-    assert "let the name of the output end in .srt" in result.err
-    assert not (tmp_path / "film.fa.vtt").exists()
+def test_a_missing_file_and_a_wrong_output_are_refused(small_run: Path, film: Path) -> None:
+    assert "it does not exist" in refused(small_run, film.with_name("none.srt"))
+    command = ("translate", "--run", small_run, "--input", film, "--output")
+    assert "is the input itself" in refusal(*command, film)
+    assert "let the name of the output end in .srt" in refusal(*command, film.with_name("film.fa.vtt"))
+    assert list(film.parent.iterdir()) == [film]
+    assert film.read_text(encoding="utf-8") == FILM
 
 
 # --- messages of programs ---
@@ -173,10 +151,9 @@ msgstr ""
 
 
 def test_untranslated_messages_are_filled_and_marked_fuzzy(small_run: Path, tmp_path: Path) -> None:
-    source = tmp_path / "app.po"
-    source.write_text(HEADER + TEMPLATE, encoding="utf-8")
-    result = translated(small_run, source, "--output", tmp_path / "fa.po")
-    assert (result.code, result.out) == (0, "")
+    source = write(tmp_path / "app.po", HEADER + TEMPLATE)
+    result = succeed("translate", "--run", small_run, "--input", source, "--output", tmp_path / "fa.po")
+    assert result.out == ""
     assert "5 messages are filled and marked fuzzy, 1 are left" in result.err
 
     file = polib.pofile(str(tmp_path / "fa.po"))
@@ -200,9 +177,8 @@ def test_untranslated_messages_are_filled_and_marked_fuzzy(small_run: Path, tmp_
 
 
 def test_the_header_says_how_many_plural_forms_are_filled(small_run: Path, tmp_path: Path) -> None:
-    source = tmp_path / "app.pot"
-    source.write_text(HEADER + '"Plural-Forms: nplurals=1; plural=0;\\n"\n' + TEMPLATE, encoding="utf-8")
-    assert translated(small_run, source, "--output", tmp_path / "fa.po").code == 0
+    source = write(tmp_path / "app.pot", HEADER + '"Plural-Forms: nplurals=1; plural=0;\\n"\n' + TEMPLATE)
+    succeed("translate", "--run", small_run, "--input", source, "--output", tmp_path / "fa.po")
     assert list(polib.pofile(str(tmp_path / "fa.po"))[0].msgstr_plural) == [0]
 
 
@@ -215,6 +191,4 @@ def test_the_header_says_how_many_plural_forms_are_filled(small_run: Path, tmp_p
     ],
 )
 def test_a_broken_file_of_messages_is_refused(content: str, message: str, small_run: Path, tmp_path: Path) -> None:
-    source = tmp_path / "app.po"
-    source.write_text(content, encoding="utf-8")
-    assert message in refused(small_run, source)
+    assert message in refused(small_run, write(tmp_path / "app.po", content))

@@ -1,10 +1,8 @@
-"""The command line as its users have it: the console script, in this process or in one of its own."""
+"""The command line as its users have it: the console script, in this process."""
 
 import io
-import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -47,24 +45,23 @@ def translator(*arguments: str | Path, stdin: str | bytes = "") -> Finished:
     return Finished(code=code, out=_written(out), err=_written(err))
 
 
+def succeed(*arguments: str | Path, stdin: str | bytes = "") -> Finished:
+    """Run `translator` as `translator()` does, and check that it succeeds."""
+    result = translator(*arguments, stdin=stdin)
+    assert result.code == 0, result.err
+    return result
+
+
+def refusal(*arguments: str | Path, stdin: str | bytes = "") -> str:
+    """Run `translator` with `arguments` that it must refuse; return what it says, which has one message."""
+    result = translator(*arguments, stdin=stdin)
+    assert (result.code, result.out) == (2, ""), result.err
+    assert sum(line.startswith("translator") for line in result.err.splitlines()) == 1, result.err
+    return result.err
+
+
 def _written(stream: io.TextIOWrapper) -> str:
     """Return what was written to a stream, as a reader of a pipe sees it."""
     buffer = stream.buffer
     assert isinstance(buffer, io.BytesIO)
     return buffer.getvalue().decode("utf-8")
-
-
-def start_translator(
-    *arguments: str | Path, environment: Mapping[str, str] | None = None, folder: Path | None = None
-) -> subprocess.Popen[str]:
-    """Start `translator` in a process of its own, to be killed, stopped or asked over the network."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "translator", *map(str, arguments)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        env=environment,
-        cwd=folder,
-    )

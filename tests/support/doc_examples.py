@@ -1,17 +1,14 @@
 """The documentation: its pages, the examples in them, and the site that is built from them."""
 
-import doctest
 import itertools
 import re
 import shlex
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-_NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+")
 
 
 def blocks(page: Path, language: str) -> list[tuple[int, str]]:
@@ -36,39 +33,6 @@ def commands(text: str, program: str) -> list[list[str]]:
         command = itertools.takewhile(lambda word: word[0] not in "(|<>&;…", words)
         shown_commands.append(list(command))
     return shown_commands
-
-
-class CloseNumbers(doctest.OutputChecker):
-    """Accepts a difference of one in the last digit of a printed fraction, because processors round differently."""
-
-    def check_output(self, want: str, got: str, optionflags: int) -> bool:
-        if super().check_output(want, got, optionflags):
-            return True
-        # 1. Everything but the numbers is as expected.
-        if not super().check_output(_NUMBER.sub("0.0", want), _NUMBER.sub("0.0", got), optionflags):
-            return False
-
-        # 2. So are the numbers, nearly.
-        expected_numbers = _NUMBER.findall(want)
-        printed_numbers = _NUMBER.findall(got)
-        if len(expected_numbers) != len(printed_numbers):
-            return False
-        return all(map(_close, expected_numbers, printed_numbers))
-
-
-def _close(expected: str, printed: str) -> bool:
-    digits = len(expected.partition(".")[2])
-    return abs(float(expected) - float(printed)) <= 1.5 * 10.0**-digits
-
-
-def run_examples(text: str, name: str, line: int, values: dict[str, Any]) -> list[str]:
-    """Run the examples in `text`, which share `values`, and return what was wrong."""
-    test = doctest.DocTestParser().get_doctest(text, values, name, name, line - 1)
-    test.globs = values  # not a copy: the next block uses the variables of this one
-    said: list[str] = []
-    runner = doctest.DocTestRunner(CloseNumbers(), verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    runner.run(test, out=said.append, clear_globs=False)
-    return said
 
 
 def build_site(folder: Path) -> Path:

@@ -30,7 +30,6 @@ ENGLISH = [
     "My sister does not know where her books are.",
     "I want to buy bread, but I have no money.",
 ]
-ZWNJ = "\u200c"
 
 
 def unigram(**changes: object) -> SubwordConfig:
@@ -51,16 +50,16 @@ def trained(sentences: Iterable[str], config: SubwordConfig, path: Path, *, fold
     return SubwordModel.load(path)
 
 
-def make_corpus(folder: Path, copies: int = 20, held_out: int = 8) -> PreparedCorpus:
+def make_corpus(folder: Path) -> PreparedCorpus:
     """Return a corpus of numbered variants of the sentences above, prepared in `folder`."""
     pairs = []
-    for number in range(copies):
+    for number in range(20):
         for english, persian in zip(ENGLISH, PERSIAN, strict=True):
             pairs.append((f"{english} {number}", f"{persian} {number}"))
     path = write_pairs(folder / "pairs.tsv", pairs)
     config = CorpusConfig(
         sources=(SourceConfig(name="pairs", path=str(path)),),
-        split=SplitConfig(validation=held_out, test=held_out),
+        split=SplitConfig(validation=8, test=8),
         prepared_directory=str(folder / "prepared"),
     )
     return prepare_corpus(config)

@@ -32,15 +32,13 @@ def small_batch() -> tuple[Tensor, Tensor, Tensor]:
     return source, target_input, labels
 
 
-def random_pairs(count: int, longest: int = 7, seed: int = 1) -> list[Pair]:
-    """Pairs of ids without special tokens, of 0 to `longest` tokens per side."""
+def random_pairs(count: int, seed: int = 1) -> list[Pair]:
+    """Pairs of ids without special tokens, of 0 to 7 tokens per side."""
     generator = np.random.default_rng(seed)
     pairs = []
     for _ in range(count):
-        source_length = generator.integers(0, longest + 1)
-        source = generator.integers(4, 21, source_length).tolist()
-        target_length = generator.integers(0, longest + 1)
-        target = generator.integers(4, 27, target_length).tolist()
+        source = generator.integers(4, 21, generator.integers(0, 8)).tolist()
+        target = generator.integers(4, 27, generator.integers(0, 8)).tolist()
         pairs.append((source, target))
     return pairs
 

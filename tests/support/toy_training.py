@@ -13,22 +13,14 @@ from translator.core.batch import Batch, StepBatches, collate_rows
 from translator.core.layers import NetworkSettings
 from translator.core.loss import TeacherForcing
 from translator.core.optimizer import ModelOptimizer, OptimizerSettings, ScheduleSettings
-from translator.core.packing import RowPlan, plan_rows
+from translator.core.packing import plan_rows
 from translator.core.transformer import Transformer
 from translator.core.update import Gradients, Learner
 
 Task = Callable[[list[int]], list[int]]
 
 
-def copied(ids: list[int]) -> list[int]:
-    return ids
-
-
-def backwards(ids: list[int]) -> list[int]:
-    return ids[::-1]
-
-
-TASKS: dict[str, Task] = {"copy": copied, "reverse": backwards, "sort": sorted}
+TASKS: dict[str, Task] = {"copy": list, "reverse": lambda ids: ids[::-1], "sort": sorted}
 
 LETTERS = range(EOS + 1, EOS + 9)
 VOCABULARY = LETTERS.stop
@@ -46,9 +38,9 @@ class Position(NamedTuple):
 START = Position(epoch=0, row=0)
 
 
-def toy_pairs(task: Task, count: int, seed: int = 1) -> list[Pair]:
+def toy_pairs(task: Task, count: int) -> list[Pair]:
     """Pairs of two to six letters and what `task` makes of them; no two sources are equal."""
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(1)
     sources: dict[tuple[int, ...], None] = {}
     while len(sources) < count:
         letters = generator.choice(LETTERS, generator.integers(2, 7))
@@ -65,10 +57,6 @@ def step_of(batches: Sequence[Batch], position: Position = START) -> StepBatches
     )
 
 
-def pairs_in(plan: RowPlan, row: int, pairs: list[Pair]) -> list[Pair]:
-    return [pairs[number] for number in plan.pairs_of(row, row + 1)]
-
-
 def toy_steps(pairs: list[Pair], position: Position = START, rows: int = ROWS) -> Iterator[StepBatches]:
     """Yield batches of `rows` packed rows, epoch after epoch, from `position` on; a batch never spans two epochs."""
     lengths = np.array([(len(source) + 1, len(target) + 1) for source, target in pairs])
@@ -76,14 +64,14 @@ def toy_steps(pairs: list[Pair], position: Position = START, rows: int = ROWS) -
     for epoch in itertools.count(position.epoch):
         plan = plan_rows(lengths[:, 0], lengths[:, 1], ROW_LENGTH, np.random.default_rng([1, epoch]))
         for begin in range(first_row, len(plan) - rows + 1, rows):
-            batch = collate_rows([pairs_in(plan, row, pairs) for row in range(begin, begin + rows)], ROW_LENGTH)
+            packed = [plan.pairs_of(row, row + 1) for row in range(begin, begin + rows)]
+            batch = collate_rows([[pairs[number] for number in numbers] for numbers in packed], ROW_LENGTH)
             yield step_of([batch], Position(epoch, begin + rows))
         first_row = 0
 
 
 def toy_learner(
     schedule: ScheduleSettings,
-    optimizer: OptimizerSettings | None = None,
     label_smoothing: float = 0.0,
     r_drop: float = 0.0,
     **changes: Any,
@@ -100,5 +88,4 @@ def toy_learner(
     }
     model = Transformer(NetworkSettings(**(network | changes)), VOCABULARY, VOCABULARY)
     loss = TeacherForcing(model, label_smoothing, r_drop)
-    moments = ModelOptimizer(model, optimizer or OptimizerSettings())
-    return Learner(loss, moments, Gradients(model.parameters()), schedule)
+    return Learner(loss, ModelOptimizer(model, OptimizerSettings()), Gradients(model.parameters()), schedule)

@@ -55,7 +55,13 @@ def write_distillation(
     for name in names:
         english, persian = (str(text.resolve() / f"{name}.{side}") for side in ("en", "fa"))
         sources.append(
-            SourceConfig(name=name, source_path=english, target_path=persian, use="train", weight=weights.get(name, 1.0))
+            SourceConfig(
+                name=name,
+                source_path=english,
+                target_path=persian,
+                use="train",
+                weight=weights.get(name, 1.0),
+            )
         )
     held_out = [*inherited_sources(corpus, "validation"), *inherited_sources(corpus, "test")]
     return derive(teacher, student, [*sources, *held_out], changes, overrides)
