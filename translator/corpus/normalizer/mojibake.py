@@ -1,6 +1,6 @@
 """The repair of mojibake: UTF-8 that was decoded as another character set.
 
-`repair_decoding` may never give other results, except where ftfy changes (see `normalizer.FUNCTIONS`).
+`repair_decoding` may never give other results, except where ftfy changes (see `rules.kept`).
 """
 
 import contextlib
@@ -9,6 +9,8 @@ from typing import Final
 
 from ftfy import TextFixerConfig, fix_encoding_and_explain
 from ftfy.badness import is_bad
+
+from translator.corpus.normalizer.rules import kept
 
 # Lossy sequences stay, because a repair that writes U+FFFD is a guess.
 _FTFY: Final = TextFixerConfig(explain=True, replace_lossy_sequences=False, fix_c1_controls=False)
@@ -41,6 +43,7 @@ def is_suspect(text: str) -> bool:
     return not text.isascii() and _SUSPECT.search(text) is not None
 
 
+@kept("repair_decoding-1")
 def repair_decoding(text: str) -> str:
     """Repair UTF-8 that was decoded as another character set: Ø³Ù„Ø§Ù… → سلام, cafÃ© → café, ط³ظ„ط§ظ… → سلام."""
     if not is_suspect(text):

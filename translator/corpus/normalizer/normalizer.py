@@ -15,7 +15,7 @@ from typing import Final
 from translator.config import NormalizationConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
 from translator.corpus.normalizer import characters
-from translator.corpus.normalizer.mojibake import SUSPECT, repair_decoding
+from translator.corpus.normalizer.mojibake import SUSPECT
 from translator.corpus.normalizer.orthography import COMPOSE_HAMZA, CONVERT_DIGITS, TIDY_ZWNJ, UNIFY_ORTHOGRAPHY
 from translator.corpus.normalizer.punctuation import (
     JOIN_CONTRACTIONS,
@@ -23,36 +23,11 @@ from translator.corpus.normalizer.punctuation import (
     JOIN_PUNCTUATION,
     UNESCAPE,
     UNIFY_DASHES,
-    decode_entities,
-    single_spaces,
 )
-from translator.corpus.normalizer.quotation_marks import (
-    CORRECT_MARKS,
-    ENGLISH_QUOTES,
-    PERSIAN_QUOTES,
-    join_apostrophes,
-    join_quotes,
-    pair_guillemets,
-    restore_broken_quotes,
-)
-from translator.corpus.normalizer.rules import Change, Language, NormalizerRules, Row, Rule, Step, Work
+from translator.corpus.normalizer.quotation_marks import CORRECT_MARKS, ENGLISH_QUOTES, PERSIAN_QUOTES
+from translator.corpus.normalizer.rules import FUNCTIONS, Change, Language, NormalizerRules, Row, Rule, Step, Work
 
 NORMALIZER_VERSION: Final = 3  # names the rules in the labels of scores; raised whenever the output changes
-
-FUNCTIONS: Final[dict[str, Change]] = {
-    "repair_decoding-1": repair_decoding,
-    "decode_entities-1": decode_entities,
-    "single_spaces-1": single_spaces,
-    "join_quotes-1": join_quotes,
-    "join_apostrophes-1": join_apostrophes,
-    "restore_broken_quotes-1": restore_broken_quotes,
-    "pair_guillemets-1": pair_guillemets,
-}
-"""The functions that rules name. What a name stands for never changes: trained models expect what it gave in training.
-
-A function that shall give anything else for any text gets a new name, such as `join_quotes-2`; the old one stays, for
-the models that were trained with it.
-"""
 
 _REPAIR: Final = Work(decoding="repair_decoding-1")
 _SPACES: Final = Work(characters=characters.PLAIN_SPACES, text=("single_spaces-1",))
@@ -174,6 +149,7 @@ def _orthography(rules: NormalizerRules) -> Change:
     for rule in rules.rules:
         if rule.key == "orthography":
             steps += map(compile_step, rule.persian.text)
+
     return _in_turn(steps)
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from translator.config import Config
 from translator.corpus.normalizer import normalizer
-from translator.corpus.normalizer.normalizer import FUNCTIONS, Normalizer
-from translator.corpus.normalizer.rules import NORMALIZER_RULES, NormalizerRules
+from translator.corpus.normalizer.normalizer import Normalizer
+from translator.corpus.normalizer.rules import FUNCTIONS, NORMALIZER_RULES, NormalizerRules
 from translator.errors import RunError
 from translator.run.files import storage_errors
 from translator.run.folder import RunFolder

@@ -5,9 +5,10 @@ import html.entities
 import re
 from typing import Final
 
-from translator.corpus.normalizer.rules import Rewriting, Row
+from translator.corpus.normalizer.rules import Rewriting, Row, kept
 
 
+@kept("single_spaces-1")
 def single_spaces(text: str) -> str:
     """Return `text` with single spaces, and none at its ends."""
     return " ".join(filter(None, text.split(" "))) if "  " in text else text.strip(" ")
@@ -38,6 +39,7 @@ UNIFY_DASHES: Final = Rewriting(
 _ENTITY: Final = re.compile(r"&(#(?:[0-9]{1,7}|[xX][0-9A-Fa-f]{1,6});|[A-Za-z][A-Za-z0-9]{0,31};)")
 
 
+@kept("decode_entities-1")
 def decode_entities(text: str) -> str:
     """Return `text` with a sign for each entity of HTML: R&amp;D → R&D; an unknown one stays, as in `&x;`."""
     return _ENTITY.sub(_sign, text) if "&" in text else text

@@ -1,16 +1,17 @@
 """Rules of the normalizer for quotation marks: straight in English, guillemets in Persian. ␣ is a space.
 
-The rows and tables may change: models keep copies of them. What is in `normalizer.FUNCTIONS` may not.
+The rows and tables may change: models keep copies of them. What is `kept` may not.
 """
 
 import re
 from typing import Final
 
-from translator.corpus.normalizer.rules import Rewriting, Row
+from translator.corpus.normalizer.rules import Rewriting, Row, kept
 
 # --- spaces inside quotation marks ---
 
 
+@kept("join_quotes-1")
 def join_quotes(text: str) -> str:
     """Remove the spaces inside `" … "`, where straight quotes come in pairs with no letter on the outside."""
     if '"' not in text:
@@ -36,6 +37,7 @@ def join_quotes(text: str) -> str:
 _FREE_APOSTROPHE: Final = re.compile(r"'(?<!\S')(?!\S)")
 
 
+@kept("join_apostrophes-1")
 def join_apostrophes(text: str) -> str:
     """Join the apostrophes of '␣yes␣' → 'yes' and servants␣'␣hall → servants' hall, unless their place is ambiguous."""
     if "'" not in text:
@@ -68,6 +70,7 @@ _CLOSING_SEMICOLON: Final = re.compile(r";(?<=[,.!?];)(?=\s|$)")
 _LAST_SEMICOLON: Final = re.compile(r";$(?<=[^\W\d_]{2}[,.!?];)")
 
 
+@kept("restore_broken_quotes-1")
 def restore_broken_quotes(text: str) -> str:
     """Return `text` with quotation marks for the semicolons that a broken &quot; left: ;Nay,; → "Nay,"."""
     if ";" not in text:
@@ -104,16 +107,23 @@ ENGLISH_QUOTES: Final = (STRAIGHT_MARKS, "restore_broken_quotes-1", JOIN_MARKS)
 
 # --- Persian: guillemets ---
 
-_LETTERS: Final = "\u0621-\u064aپچژکگیۀ"
-# A quotation, or any other text in marks. The marks of a quotation touch no word outside and no space inside.
-_IN_MARKS: Final = re.compile(rf'(?<![^\W_])"(?=\S)([^"{_LETTERS}]*+[{_LETTERS}][^"]*+)(?<=\S)"(?![^\W_])|"[^"]*"')
+_PERSIAN_LETTER: Final = re.compile("[\u0621-\u064aپچژکگیۀ]")
 
 
+@kept("pair_guillemets-1")
 def pair_guillemets(text: str) -> str:
     """Return `text` with guillemets for straight marks, if all of them are in pairs around Persian words."""
-    if text.count('"') % 2:
+    parts = text.split('"')
+    if len(parts) == 1 or len(parts) % 2 == 0:
         return text
-    return _IN_MARKS.sub(lambda match: f"«{match[1]}»" if match[1] else match[0], text)
+    paired = [parts[0]]
+    for quoted, after in zip(parts[1::2], parts[2::2], strict=True):
+        is_free = not paired[-1][-1:].isalnum() and not after[:1].isalnum()
+        is_tight = quoted and not quoted[0].isspace() and not quoted[-1].isspace()
+        is_quotation = is_free and is_tight and _PERSIAN_LETTER.search(quoted)
+        opening, closing = "«»" if is_quotation else '""'
+        paired += [opening, quoted, closing, after]
+    return "".join(paired)
 
 
 GUILLEMETS: Final = Rewriting(  # “بله” → «بله»

@@ -1,7 +1,7 @@
 """What a rule of the normalizer is made of: data, which every model keeps in its file `normalizer.json`.
 
 docs/normalizer.md describes the file for other programs. A few algorithms are no replacements by a pattern; rules name
-them by the keys of `normalizer.FUNCTIONS`.
+them, as `kept` says.
 """
 
 import json
@@ -19,6 +19,24 @@ Language = Literal["english", "persian"]
 Character = Annotated[str, Field(min_length=1, max_length=1)]
 Change = Callable[[str], str]
 """A function from a text, or from a single character, to its replacement."""
+
+
+FUNCTIONS: Final[dict[str, Change]] = {}
+"""The functions that rules may name."""
+
+
+def kept(name: str) -> Callable[[Change], Change]:
+    """Mark a function that rules name, such as `join_quotes-1`: trained models expect what it gave in training.
+
+    So what a name stands for never changes. A function that shall give anything else for any text gets a new name, such
+    as `join_quotes-2`; the old one stays, for the models that were trained with it.
+    """
+
+    def register(function: Change) -> Change:
+        FUNCTIONS[name] = function
+        return function
+
+    return register
 
 
 @with_config(STRICT)
@@ -42,7 +60,7 @@ class Rewriting:
 
 
 Step = str | Rewriting
-"""A change of a whole text: rows, or the name of a function."""
+"""A change of a whole text: rows, or the name of a function in `FUNCTIONS`."""
 
 
 @with_config(STRICT)

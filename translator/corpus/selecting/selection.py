@@ -7,6 +7,7 @@ import numpy as np
 
 from translator.config import CorpusConfig
 from translator.corpus.selecting.duplicates import Hashes, Keys, Mask, Numbers, beyond_cap, whole_pairs
+from translator.corpus.selecting.leaks import drop_leaks
 from translator.corpus.selecting.split import TEST, TRAIN, VALIDATION, Fates, assign_splits, fate_of
 
 _MOST_OF_A_SIDE: Final = 10  # training pairs that may share an English side, or a Persian one
@@ -58,8 +59,8 @@ def select_pairs(
 
     # 5. Drop leaks, and near-duplicates of test sets. Validation first: a pair that it loses forbids nothing to
     # training.
-    _drop_leaks(all_fates, all_keys, split=VALIDATION, held_out=(TEST,))
-    _drop_leaks(all_fates, all_keys, split=TRAIN, held_out=(TEST, VALIDATION))
+    drop_leaks(all_fates, all_keys, split=VALIDATION, held_out=(TEST,))
+    drop_leaks(all_fates, all_keys, split=TRAIN, held_out=(TEST, VALIDATION))
     all_fates[is_near_test_set & np.isin(all_fates, (TRAIN, VALIDATION))] = fate_of("near_held_out")
     return fates
 
@@ -68,18 +69,3 @@ def _drop_beyond(cap: int, keys: Hashes, fates: Fates, is_cleaned: Mask, rule: s
     """Drop each pair whose key `cap` earlier ones have, among those that are cleaned and not dropped yet; all (N,)."""
     numbers = np.flatnonzero(is_cleaned & (fates == TRAIN))
     fates[numbers[beyond_cap(keys[numbers], cap)]] = fate_of(rule)
-
-
-def _drop_leaks(fates: Fates, keys: Keys, *, split: int, held_out: Sequence[int]) -> None:
-    """Drop the pairs of `split` that share a side with a pair of the splits `held_out`.
-
-    Args:
-        fates: (N,) changed in place.
-        keys: (N, 2)
-        split: a position in `SPLITS`.
-        held_out: positions in `SPLITS`.
-    """
-    is_in_split = fates == split
-    forbidden = keys[np.isin(fates, held_out)]
-    fates[is_in_split & np.isin(keys[:, 1], forbidden[:, 1])] = fate_of("target_held_out")
-    fates[is_in_split & np.isin(keys[:, 0], forbidden[:, 0])] = fate_of("source_held_out")  # also if both sides leak
