@@ -37,7 +37,8 @@ def test_both_kernels_have_the_same_context_and_gradients(mask: Tensor | None) -
     expected = context_and_gradients(attention, mask)
     torch.testing.assert_close(context_and_gradients(plain_attention, mask), expected, rtol=1e-9, atol=1e-9)
     with torch.no_grad():
-        context = plain_attention(*inputs(), mask, 0.0)
+        query, key, value = inputs()
+        context = plain_attention(query, key, value, mask, 0.0)
     torch.testing.assert_close(context, expected[0], rtol=1e-9, atol=1e-9)
 
 

@@ -44,7 +44,7 @@ def update_tensors(loss: TeacherForcing, batch: Batch) -> list[Tensor]:
     return [
         losses.objective.detach(),
         losses.of_tokens,
-        *torch.autograd.grad(losses.objective, loss.model.parameters()),
+        *torch.autograd.grad(losses.objective, list(loss.model.parameters())),
     ]
 
 
