@@ -18,6 +18,7 @@ from translator.config import NormalizationConfig
 from translator.corpus.fingerprint import PREPARE_VERSION
 from translator.corpus.normalizer.mojibake import is_suspect
 from translator.corpus.normalizer.normalizer import CHOSEN, CURRENT_RULES, Normalizer
+from translator.corpus.normalizer.rules import FUNCTIONS
 from translator.corpus.selecting.folding import fold
 
 EXAMPLES = yaml.safe_load(Path(__file__).with_name("normalizer.yaml").read_text(encoding="utf-8"))
