@@ -25,7 +25,8 @@ RANDOM = np.random.default_rng(1)
 STEPS = [np.append(RANDOM.integers(0, WORDS), RANDOM.choice((1, 4), RANDOM.integers(0, 6))) for _ in range(300)]
 SOURCES = [(4 + steps.cumsum() % WORDS).astype(np.int32) for steps in STEPS]
 PAIRS = [(source, (16 - source[::-1]).astype(np.int32)) for source in SOURCES]
-SIDES = [FlatRows.of([pair[side].tolist() for pair in PAIRS]) for side in (0, 1)]
+SOURCE_ROWS = FlatRows.of([source.tolist() for source, _ in PAIRS])
+TARGET_ROWS = FlatRows.of([target.tolist() for _, target in PAIRS])
 
 
 def plain_model_1(rounds: int) -> dict[tuple[int, int], float]:
@@ -56,7 +57,7 @@ def test_translation_probabilities_are_those_of_ibm_model_1_for_any_number_of_li
     links: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(count_initialization, "_LINKS", links)
-    table = translation_probabilities(*SIDES, 13, 13)
+    table = translation_probabilities(SOURCE_ROWS, TARGET_ROWS, 13, 13)
     plain = plain_model_1(count_initialization.ROUNDS)
     for source, target in itertools.product(range(4, 13), repeat=2):
         assert table[source, target] == pytest.approx(plain[source, target], abs=1e-5)
@@ -81,7 +82,7 @@ def test_neighbour_vectors_match_a_plain_svd_of_mutual_information() -> None:
     # The vectors are unique up to a rotation, so their products are compared.
     directions, values, _ = np.linalg.svd(information)
     expected_products = directions * values @ directions.T
-    vectors = neighbour_vectors(SIDES[1], 13, 16).numpy()
+    vectors = neighbour_vectors(TARGET_ROWS, 13, 16).numpy()
     np.testing.assert_allclose(vectors @ vectors.T, expected_products, atol=1e-3)
 
 
@@ -90,7 +91,7 @@ def test_a_model_translates_words_before_its_first_update(norm: NormOrder, tied:
     torch.manual_seed(1)
     settings = NetworkSettings(32, 2, 2, 2, feed_forward=64, norm=norm, tied_embeddings=tied)
     model = Transformer(settings, 13, 13).eval()
-    initialize_from_counts(model, *SIDES)
+    initialize_from_counts(model, SOURCE_ROWS, TARGET_ROWS)
 
     # Each source is one word.
     words = torch.arange(4, 13)

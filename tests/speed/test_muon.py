@@ -73,7 +73,7 @@ def test_matrices_of_layers_are_updated_as_by_torchs_muon_and_other_weights_by_a
                 expected[offset].grad = gradient.clone()
                 offset += 1
         torch_muon.param_groups[0]["lr"] = RATE / number
-        torch_muon.step()  # type: ignore[no-untyped-call]
+        torch_muon.step()
         optimizer.update(RATE / number, torch.tensor(1.0), torch.tensor(True))
         # One or both round to bf16, at different points; if both do, much of the error is common.
         # The root mean square of an update is 0.2 times the rate.
