@@ -197,7 +197,8 @@ def sorted_batches(data: DataHandler, positions: int) -> Iterator[Batch]:
     As in other toolkits, the pairs are sorted by length, so that a batch has little padding; it has at most `positions`
     on its larger side. The batches of an epoch come in random order.
     """
-    pairs: Pairs = [(source.tolist(), target.tolist()) for source, target in data.training_ids(_ALL)]
+    sources, targets = data.training_ids(_ALL)
+    pairs: Pairs = list(zip(sources.rows(), targets.rows(), strict=True))
     generator = np.random.default_rng(1)
     while True:
         # 1. Sort the pairs, the longest first; those of equal lengths are in random order.

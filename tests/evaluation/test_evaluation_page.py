@@ -67,8 +67,8 @@ def test_the_page_of_two_systems_has_all_tables_and_each_sentence_once() -> None
 @given(st.lists(ANY_TEXT, min_size=3, max_size=3), st.sampled_from(TRICKS))
 def test_a_page_with_any_text_is_safe_html(texts: list[str], trick: str) -> None:
     references = [(trick, "در"), ("دو", trick), ("باران", "برف")]
-    names = {"test_set": trick, "system": trick, "checkpoint": trick, "search": trick}
-    html = page_of(with_scores(translated(texts, references, texts, **names)))
+    pairs = translated(texts, references, texts, test_set=trick, system=trick, checkpoint=trick, search=trick)
+    html = page_of(with_scores(pairs))
     assert not any(character in html for character in "\x00\x07\x1b\x85\u2028\ud83d")
     assert "49" not in "".join(harmless(html, scripts=1).texts["h1"])
 

@@ -84,7 +84,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 def training_weights(config: Config) -> dict[str, float]:
     """Return the weight of each source in the training text of a run, by its name."""
-    return {source.name: source.weight for source in config.corpus.sources}
+    return {source.name: source.weight for source in config.corpus.sources if source.use in ("auto", "train")}
 
 
 def test_set_arguments(corpus: PreparedCorpus) -> list[str]:
