@@ -86,12 +86,12 @@ def _choices_for_cpu(sentences: int) -> list[Choice]:
     # An update takes time in proportion to the width of the model and the tokens of a batch.
     updates_in_time = _CPU_UPDATES * minutes / _CPU_MINUTES * _CPU_WIDTH / width * _CPU_TOKENS / tokens
     updates = 10 * round(updates_in_time / 10)
-    dropout_from = _by_size(sentences, {20_000: 0}, updates // 4)
+    dropout_from = _by_size(sentences, {20_000: 0}, updates // 2)
     return [
         *_model_choices(
             sentences,
             width=width,
-            dropout=_by_size(sentences, {10_000: 0.3, 40_000: 0.2, 300_000: 0.15}, 0.1),
+            dropout=_by_size(sentences, {10_000: 0.3, 40_000: 0.2}, 0.1),
         ),
         Choice("training.max_steps", updates, "the schedule ends here, or at max_minutes"),
         Choice("training.validate_every", -(-updates // 7), "seven times"),
@@ -104,7 +104,7 @@ def _choices_for_cpu(sentences: int) -> list[Choice]:
 
 
 def _model_choices(sentences: int, width: int, dropout: float) -> list[Choice]:
-    vocabulary = _by_size(sentences, {300: 400, 1000: 700, 4000: 1000, 20_000: 2000, 300_000: 4000}, 8000)
+    vocabulary = _by_size(sentences, {300: 400, 1000: 700, 4000: 1000, 20_000: 2000, 60_000: 4000}, 8000)
     return [
         Choice("subword.vocabulary_size", vocabulary, "small enough that each piece is frequent"),
         Choice("model.d_model", width, "fits the size of the corpus"),
