@@ -27,6 +27,7 @@ training.validation_sentences=4 training.processes=1 training.precision=float32 
 corpus.split.validation=20 corpus.split.test=20 corpus.split.block_size=10
 search.method=beam search.beam_size=3 search.min_length_ratio=0 search.max_length_ratio=0.1
 training.augmentation.typos=0 training.augmentation.final_punctuation=0 subword.byte_fallback=false subword.sampling=0
+evaluation.metrics=[chrf]
 """)
 SCORED = ["search.min_length_ratio=0", "search.max_length_ratio=0.1"]
 OVERRIDES = {"prepare": QUICK, "train": QUICK, "fine-tune": QUICK, "distill": QUICK, "evaluate": SCORED}
