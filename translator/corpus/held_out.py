@@ -142,19 +142,31 @@ def held_out_of_run(
         CorpusError: a test set cannot be read, or has no line with text on both sides.
         StorageError: the prepared text is damaged.
     """
+    # 1. The sentences of each source, which have one reference.
     sentences_by_source: dict[str, list[Sentence]] = {}
     for name in corpus.names(split):
-        sentences_by_source[name] = [(source, (target,), name) for source, target in corpus.pairs(split, name)]
+        pairs = corpus.pairs(split, name)
+        sentences_by_source[name] = [(source, (reference,), name) for source, reference in pairs]
+
+    # 2. For validation, a sample of all sentences, evenly spaced.
     if split == "validation":
         sentences = list(chain.from_iterable(sentences_by_source.values()))
-        sample = [sentences[number] for number in evenly_spread(len(sentences), config.training.validation_sentences)]
+        numbers = evenly_spread(len(sentences), config.training.validation_sentences)
+        sample = [sentences[number] for number in numbers]
         return [_set_of(VALIDATION, sample)] if sample else []
+
+    # 3. For testing, a set of each source, and the additional sets.
+    sets = []
     left_out = {report.name: report.left_out for report in corpus.report.sources if report.use == "test"}
-    sets = [_set_of(name, sentences, left_out.get(name, ())) for name, sentences in sentences_by_source.items()]
-    return sets + [read_held_out([source], normalizer) for source in config.evaluation.test_sources]
+    for name, sentences in sentences_by_source.items():
+        sets.append(_set_of(name, sentences, left_out.get(name, ())))
+    for source in config.evaluation.test_sources:
+        sets.append(read_held_out([source], normalizer))
+    return sets
 
 
 def _set_of(name: str, sentences: Sequence[Sentence], left_out: Sequence[int] = ()) -> HeldOutSet:
+    """Return the set with these sentences, at least one, and the lines that were left out."""
     sources, references, origins = zip(*sentences, strict=True)
     return HeldOutSet(name=name, sources=sources, references=references, origins=origins, left_out=tuple(left_out))
 
