@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 import torch
 
@@ -24,6 +25,10 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 
 # Two threads of one process fight for the cores with the next process, and our tensors here are tiny.
 torch.set_num_threads(1)
+
+# A busy machine takes its time.
+hypothesis.settings.register_profile("without deadline", deadline=None)
+hypothesis.settings.load_profile("without deadline")
 
 DEAREST = (
     "test_docs_commands.py",

@@ -79,7 +79,7 @@ def test_if_all_checkpoints_are_damaged_each_is_named_and_kept(tmp_path: Path) -
     assert steps_saved(tmp_path) == [1, 2]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     scores=st.lists(st.none() | st.integers(0, 4).map(float), min_size=1, max_size=8),
     newest=st.integers(1, 3),

@@ -48,7 +48,7 @@ def small_capacity() -> Iterator[None]:
         yield
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     data=st.data(),
     width=st.integers(1, 3),

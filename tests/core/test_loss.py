@@ -31,7 +31,7 @@ def cross_entropy(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
     return F.cross_entropy(logits, labels, ignore_index=PAD, reduction="sum", label_smoothing=smoothing)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(tokens=st.integers(1, 8), vocabulary=st.integers(2, 30), smoothing=SMOOTHINGS)
 def test_the_loss_is_torchs_smoothed_cross_entropy(tokens: int, vocabulary: int, smoothing: float) -> None:
     states, head, labels = problem(1, tokens, vocabulary)
@@ -47,7 +47,7 @@ def test_the_loss_is_torchs_smoothed_cross_entropy(tokens: int, vocabulary: int,
     assert loss.of_tokens[-1] == 0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(tokens=st.integers(2, 6), vocabulary=st.integers(2, 30), smoothing=SMOOTHINGS, weight=st.floats(0.0, 5.0))
 def test_r_drop_is_the_mean_of_two_passes_and_half_their_weighted_divergence(
     tokens: int, vocabulary: int, smoothing: float, weight: float

@@ -27,7 +27,7 @@ def sentence_numbers(draw: st.DrawFn) -> Tensor:
     return torch.tensor(rows)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(source=sentence_numbers(), target=sentence_numbers())
 def test_a_token_attends_within_its_sentence_a_target_token_to_no_later_one_and_padding_to_something(
     source: Tensor, target: Tensor

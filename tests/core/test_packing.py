@@ -1,7 +1,7 @@
 """Packing: every pair once, within the row, hardly any PAD, decided by the generator."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.core.batch import Numbers
@@ -27,7 +27,6 @@ def lengths_like_text(count: int, longest: int) -> tuple[Numbers, Numbers]:
     return np.clip(source, 2, longest).astype(np.int64), np.clip(target, 2, longest).astype(np.int64)
 
 
-@settings(deadline=None)
 @given(pairs=LENGTHS, seed=st.integers(0, 2**32))
 def test_every_pair_is_in_one_row_and_no_row_is_empty_or_too_long(pairs: list[tuple[int, int]], seed: int) -> None:
     source, target = np.array(pairs, np.int64).reshape(-1, 2).T

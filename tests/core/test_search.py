@@ -38,7 +38,7 @@ def test_the_eos_of_a_finished_hypothesis_counts_in_its_length(finished: bool, e
 # --- the largest values ---
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     rows=st.integers(1, 4),
     size=st.integers(1, 60),
@@ -78,7 +78,7 @@ def test_a_forbidden_token_has_a_score_of_minus_infinity() -> None:
 # --- beam search ---
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     seed=SEEDS,
     limits=st.lists(st.integers(3, 4), min_size=1, max_size=3),
@@ -134,7 +134,7 @@ def beam_by_definition(model: KnownModel, limit: int, search: SearchSettings) ->
     return hypotheses, steps
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(SEEDS, st.builds(beam, st.integers(1, 4), ALPHAS, NORMALIZATIONS), st.integers(1, 7), st.data())
 def test_beam_search_matches_its_definition(seed: int, search: SearchSettings, limit: int, data: st.DataObject) -> None:
     model = KnownModel(seed)
@@ -175,7 +175,7 @@ def test_a_sentence_with_a_final_result_leaves_the_batch_and_keeps_it(width: int
     assert model.steps == 6, "no step follows the end of the last sentence"
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     seed=SEEDS,
     limits=st.lists(st.integers(1, 11), min_size=1, max_size=5),

@@ -3,7 +3,7 @@
 from collections import Counter
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.corpus.selecting.duplicates import beyond_cap, mix
@@ -15,7 +15,6 @@ def test_mix_is_splitmix64() -> None:
     assert [int(value) for value in mix(np.zeros(1, dtype=np.uint64), 1)] == [0x6E789E6AA1B965F4]
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 6)), st.integers(1, 8))
 def test_cap_marks_every_occurrence_of_a_key_beyond_the_limit(keys: list[int], cap: int) -> None:
     seen: Counter[int] = Counter()

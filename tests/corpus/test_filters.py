@@ -57,7 +57,7 @@ TEXT = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(TEXT, TEXT)
 def test_any_pair_is_judged(source: str, target: str) -> None:
     assert BY_DEFAULT.broken_rule(source, target) in (None, *FILTER_MEANINGS)

@@ -48,7 +48,7 @@ def plain_line(line: bytes) -> str:
         return INVALID
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(
     st.lists(st.sampled_from(PARTS), max_size=12).map("".join),
     st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-be"]),
@@ -139,7 +139,6 @@ def test_damaged_utf8_is_not_taken_for_another_encoding() -> None:
 SIDE = st.lists(st.sampled_from(["", " ", "a", "b", INVALID, TOO_LONG]), max_size=6)
 
 
-@settings(deadline=None)
 @given(SIDE, SIDE)
 def test_line_n_of_both_texts_is_a_pair_and_blank_ends_are_none(english: list[str], persian: list[str]) -> None:
     pairs = pairs_of_sides(english, persian, "corpus", ("x.en", "x.fa"))

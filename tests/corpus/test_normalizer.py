@@ -98,7 +98,7 @@ def normalize_of_page() -> Callable[..., str]:
     return normalize
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(CONFIGS, TEXTS)
 def test_text_is_normalized_as_the_page_says_and_a_second_time_changes_nothing_more(
     normalize_of_page: Callable[..., str], config: NormalizationConfig, text: str
@@ -118,7 +118,7 @@ def test_every_function_that_a_rule_names_is_explained() -> None:
     assert set(re.findall(r"^\| `(\w+-\d+)` \|", page, flags=re.MULTILINE)) == FUNCTIONS.keys()
 
 
-@settings(deadline=None, max_examples=120)
+@settings(max_examples=120)
 @given(TEXTS)
 def test_fold_of_normalized_text_is_fold_of_raw_text(text: str) -> None:
     assume("&" not in text and not is_suspect(text))  # fold repairs only one layer of damage

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from translator.config import CorpusConfig, FilterConfig, SourceConfig, SplitConfig
@@ -25,7 +25,6 @@ def keys(count: int) -> Hashes:
     return mix(np.arange(count, dtype=np.uint64), 99)
 
 
-@settings(deadline=None)
 @given(st.sampled_from(["block", "hash"]), st.none() | st.integers(1, 20), st.integers(0, 30), st.integers(0, 30))
 def test_every_method_holds_out_as_many_as_asked(
     method: str, block_size: int | None, validation: int, test: int
@@ -161,7 +160,6 @@ PAIRS = st.lists(st.tuples(SIDE, SIDE), min_size=4, max_size=25)
 SOURCES = st.lists(st.tuples(st.sampled_from(["auto", "train", "validation", "test"]), PAIRS), min_size=1, max_size=4)
 
 
-@settings(deadline=None)
 @given(SOURCES, st.sampled_from(["block", "hash"]))
 def test_no_side_stands_in_two_splits_and_no_training_pair_twice(sources: Sources, method: str) -> None:
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.config.training_section import AugmentationConfig
@@ -40,7 +40,6 @@ def test_the_changes_of_a_seed_never_change() -> None:
     assert hashlib.sha256(f"{chosen.tolist()} {pairs}".encode()).hexdigest()[:16] == "c8949ddb2e829b23"
 
 
-@settings(deadline=None)
 @given(TEXTS, TEXTS)
 def test_no_side_becomes_empty(source: str, target: str) -> None:
     for pair in results(SidePair(source, target), 8, **HALF_OF_ALL):

@@ -118,7 +118,7 @@ def first_batches(data: DataHandler) -> list[tuple[Batch, DataPosition]]:
     return list(itertools.islice(data.train_batches(DataPosition()), 95))
 
 
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(first=st.integers(0, 80), accumulation=st.integers(1, 5), world_size=st.integers(1, 4))
 @example(first=38, accumulation=3, world_size=1)
 def test_the_shares_of_all_ranks_are_the_batches_of_one_process(

@@ -19,7 +19,7 @@ def draw_counts(sources: Sources, temperature: float = 1.0) -> list[int]:
     return [row.drawn for row in mixture_rows(pairs, weights, temperature)]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(sources=SOURCES, temperature=st.floats(1, 1000))
 def test_an_epoch_draws_about_as_many_pairs_as_exist_and_from_each_source(sources: Sources, temperature: float) -> None:
     counts = draw_counts(sources, temperature)
@@ -28,7 +28,7 @@ def test_an_epoch_draws_about_as_many_pairs_as_exist_and_from_each_source(source
     assert [count > 0 for count in counts] == [count > 0 for count in pairs]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(
     pairs=st.lists(st.integers(0, 10**8), min_size=1, max_size=20).filter(any),
     weight=st.floats(5e-324, 1e6, exclude_min=False),
@@ -51,7 +51,7 @@ def test_shares_follow_the_weights_and_a_temperature_evens_them_out(
     assert draw_counts(sources, temperature) == expected
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(sources=SOURCES, temperature=st.floats(1, 20), seed=st.integers(0, 2**63), epoch_count=st.integers(1, 8))
 def test_all_pairs_of_a_source_are_drawn_equally_often(
     sources: Sources, temperature: float, seed: int, epoch_count: int

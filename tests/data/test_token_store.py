@@ -26,7 +26,7 @@ def written(folder: Path, sources: list[Pairs], vocabulary_size: int = 65_536) -
     return {f"source-{number}": len(source) for number, source in enumerate(sources)}
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     sources=st.lists(st.lists(st.tuples(SENTENCES, SENTENCES), max_size=8), min_size=1, max_size=4),
     vocabulary_size=st.sampled_from([1000, 2**16, 2**16 + 1]),

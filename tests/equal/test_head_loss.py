@@ -13,7 +13,7 @@ BATCH = rows_of(random_pairs(7), pairs_a_row=3)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(tokens=st.integers(1, 8), vocabulary=st.integers(2, 30))
 @example(tokens=2 * BLOCK["cpu"] + 6, vocabulary=11)
 def test_blocks_have_the_value_and_the_gradients_of_the_whole(smoothing: float, tokens: int, vocabulary: int) -> None:

@@ -9,7 +9,7 @@ from translator.core.search import largest
 from translator.speed.top_k import GROUP_SIZE, largest_of_groups
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     rows=st.integers(1, 4),
     size=st.integers(1, 5 * GROUP_SIZE),

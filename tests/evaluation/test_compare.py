@@ -16,7 +16,7 @@ SOURCES = ["The door is open.", "He reads.", "She left.", "It is cold."]
 REFERENCES = ["در باز است.", "او می‌خواند.", "او رفت.", "هوا سرد است."]
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(st.lists(st.tuples(HOSTILE, HOSTILE, HOSTILE, HOSTILE), min_size=1, max_size=4))
 def test_any_text_is_compared_saved_and_printed(rows: list[tuple[str, str, str, str]]) -> None:
     sources, references, first_hypotheses, second_hypotheses = zip(*rows, strict=True)

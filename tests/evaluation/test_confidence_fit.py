@@ -13,7 +13,7 @@ WEIGHT = st.floats(-3, 3)
 
 
 @given(weights=st.tuples(WEIGHT, WEIGHT, WEIGHT, WEIGHT), seed=st.integers(0, 1000))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_the_fit_finds_the_probabilities_that_made_the_data(
     weights: tuple[float, float, float, float], seed: int
 ) -> None:

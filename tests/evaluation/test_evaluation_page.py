@@ -63,7 +63,7 @@ def test_the_page_of_two_systems_has_all_tables_and_each_sentence_once() -> None
     )
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.lists(ANY_TEXT, min_size=3, max_size=3), st.sampled_from(TRICKS))
 def test_a_page_with_any_text_is_safe_html(texts: list[str], trick: str) -> None:
     references = [(trick, "در"), ("دو", trick), ("باران", "برف")]

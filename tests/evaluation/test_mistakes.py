@@ -26,7 +26,7 @@ def test_a_translation_is_cut_off_where_the_search_says_so() -> None:
     assert translated(["یک", "دو"], cut_off=None).mistake_counts["cut_off"] == {"count": 0, "of": 0}
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(HOSTILE, HOSTILE, HOSTILE), min_size=1, max_size=5))
 def test_a_hypothesis_equal_to_a_reference_has_no_mistakes(rows: list[tuple[str, str, str]]) -> None:
     sources, hypotheses, other_references = zip(*rows, strict=True)

@@ -28,7 +28,7 @@ LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=1
 REFERENCE = LINE.map("ب{}".format)  # not blank
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.tuples(LINE, LINE, REFERENCE, REFERENCE), min_size=1, max_size=4))
 def test_sets_with_any_text_are_read_back_as_written(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, str, str]]

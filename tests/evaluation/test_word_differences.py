@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.evaluation.word_differences import mark_differences
@@ -22,7 +22,6 @@ def test_differences_are_marked_against_the_most_similar_text(text: str, other_t
     assert mark_differences(text, other_texts, "ins") == marked
 
 
-@settings(deadline=None)
 @given(*[st.text(st.sampled_from("ab .\u200cدر،\U0001f642"))] * 2)
 def test_marking_differences_loses_no_character(text: str, other_text: str) -> None:
     assert re.sub("<[^>]*>", "", mark_differences(text, [other_text], "ins")) == text

@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.inference.text.joining import join_segments
@@ -31,7 +31,6 @@ def test_joined_samples_stay_in_order() -> None:
     assert [translation.text for translation in joined] == ["a c", "b d"]
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(-20, 0), min_size=1, max_size=3), min_size=2, max_size=5), st.integers(1, 5))
 def test_ranked_joining_finds_the_best_combinations_of_segments(segment_scores: list[list[int]], count: int) -> None:
     segments = [[scored("", score) for score in sorted(scores, reverse=True)] for scores in segment_scores]

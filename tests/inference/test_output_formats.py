@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.inference.alignment import Alignment, AttentionMap
@@ -51,7 +51,6 @@ def unescape(cell: str) -> str:
 BREAKING = st.sampled_from("\t\n\r\\\x0b\x0c\x1c\x85\u2028\u2029u")
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"]) | BREAKING, max_size=30))
 def test_any_source_text_stays_in_one_tsv_row_and_one_json_line(source: str) -> None:
     (row,) = OutputForm("tsv").lines(1, [source], [[SECOND]])

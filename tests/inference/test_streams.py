@@ -43,7 +43,7 @@ def texts_of(blocks: list[Block]) -> list[str]:
     return list(itertools.chain.from_iterable(block.texts for block in blocks))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     content=st.lists(st.sampled_from([b"\n", b"\r", BOM, b"ab", "گل".encode()])).map(b"".join), size=st.integers(1, 7)
 )

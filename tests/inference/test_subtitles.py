@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.loud_translator import loud
@@ -30,7 +30,6 @@ def test_words_are_divided_in_proportion(text: str, weights: list[int], parts: l
     assert divided(text, weights) == parts
 
 
-@settings(deadline=None)
 @given(st.lists(st.text("ab", min_size=1), max_size=9), st.lists(st.integers(1, 40), min_size=1, max_size=5))
 def test_dividing_loses_no_word_and_leaves_no_part_empty(words: list[str], weights: list[int]) -> None:
     parts = divided(" ".join(words), weights)

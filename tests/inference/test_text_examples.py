@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.echo_model import Words, echo
@@ -103,7 +103,6 @@ def test_only_a_terminal_gets_visual_order() -> None:
 # --- texts that are too long ---
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="ab A.,;!?\"' -—。؟،", max_size=200), st.integers(1, 30))
 def test_cutting_loses_no_text_and_only_single_words_exceed_the_limit(text: str, room: int) -> None:
     pieces = split_text(text, lambda texts: [len(text) for text in texts], room)
@@ -113,7 +112,6 @@ def test_cutting_loses_no_text_and_only_single_words_exceed_the_limit(text: str,
         assert len(piece) <= room or " " not in piece
 
 
-@settings(deadline=None)
 @given(st.integers(1, 60), st.integers(1, 20))
 def test_text_is_cut_into_as_few_and_as_even_segments_as_possible(words: int, room: int) -> None:
     segment_lengths = words_of(split_text(" ".join("w" * words), words_of, room))

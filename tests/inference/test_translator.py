@@ -85,7 +85,7 @@ SENTENCES = st.sampled_from(ENGLISH_SENTENCES + COPIED_SENTENCES)
 GAPS = st.sampled_from([" ", "  ", "\t", "\u00a0", " \u2003"])
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(GAPS, SENTENCES), min_size=1, max_size=8))
 def test_each_sentence_of_a_paragraph_is_translated_and_white_space_stays(parts: list[tuple[str, str]]) -> None:
     translator, model = echo()
@@ -109,7 +109,7 @@ WEIRD = st.text(
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(WEIRD, max_size=8), st.sampled_from([4, 12]))
 def test_every_text_gives_exactly_one_output_line(texts: list[str], max_length: int) -> None:
     translator, model = echo(max_length=max_length)

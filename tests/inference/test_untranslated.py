@@ -24,7 +24,7 @@ class FewSigns(Words):
         return text.isascii()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.text(st.characters(categories=["S", "P", "Zs", "M"], exclude_characters="\ufffd"), min_size=1, max_size=20))
 def test_a_line_without_letters_and_digits_is_returned_unchanged(line: str) -> None:
     assert echo()[0].translate(line) == ("" if line.isspace() else line)

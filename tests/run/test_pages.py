@@ -53,7 +53,7 @@ def test_hidden_and_lost_characters_are_marked_with_their_names(character: str, 
     assert page.titles == [title]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(ANY_TEXT)
 def test_visible_marks_hidden_characters_and_keeps_others_in_any_text(text: str) -> None:
     page = Page(visible(text))

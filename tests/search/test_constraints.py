@@ -57,7 +57,7 @@ def definition(sentence: ConstrainedSentence, ngram_length: int, no_doubles: boo
     return may_follow
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     seed=SEEDS,
     sentences=SENTENCES,

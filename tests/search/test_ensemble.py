@@ -26,7 +26,7 @@ class MeanModel(KnownModel):
         return torch.stack(probabilities).mean(0).log().float()
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(2, 3), st.sampled_from([0.0, 1.0]))
 def test_an_ensemble_searches_by_the_mean_probabilities_of_its_models(seed: int, size: int, alpha: float) -> None:
     models = [KnownModel(seed + number) for number in range(size)]

@@ -42,13 +42,13 @@ def test_words_beyond_what_the_source_repeats_are_counted(source: str, translati
     assert looping_words(source, translation) == count
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.lists(WORDS, max_size=12).map(" ".join))
 def test_a_text_allows_its_own_repetitions(text: str) -> None:
     assert looping_words(text, text) == 0
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(WORDS, max_size=6), st.integers(1, 4))
 def test_a_phrase_said_once_more_than_allowed_repeats(phrase: list[str], allowed: int) -> None:
     words = words_of(" ".join(phrase))
@@ -56,7 +56,7 @@ def test_a_phrase_said_once_more_than_allowed_repeats(phrase: list[str], allowed
     assert bool(excess_words) == bool(words)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.lists(WORDS, max_size=9).map(" ".join))
 def test_only_a_text_that_repeats_itself_has_looping_words(text: str) -> None:
     if looping_words("", text) > 0:

@@ -16,7 +16,7 @@ from translator.inference.engines.torch_searcher import TorchSearcher
 TARGETS = st.lists(st.lists(st.sampled_from([UNK, 4, 5, 6]), max_size=7), max_size=8)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), targets=TARGETS, positions_at_once=st.integers(1, 30))
 def test_target_scores_equal_the_models_log_probabilities(
     seed: int, targets: list[list[int]], positions_at_once: int

@@ -73,7 +73,7 @@ NAMES = [10, 11, 12, 13]
 LIMITS = [8, 3, 6, 1]
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.integers(0, 100), st.integers(1, 4), st.permutations(range(4)))
 def test_draws_are_ranked_and_depend_neither_on_the_batch_nor_on_the_number_of_draws(
     seed: int, noise_seed: int, count: int, order: list[int]
@@ -114,7 +114,7 @@ def truncated_by_definition(logits: Tensor, top_k: int, top_p: float) -> Tensor 
     return truncated
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
     levels=st.integers(1, 9),

@@ -40,7 +40,7 @@ def samples_with_limits(seed: int, limits: list[int]) -> list[list[Hypothesis]]:
     return sample_hypotheses(KnownModel(seed), source, torch.tensor(limits), SearchConfig(), count=2)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(SEEDS, st.lists(st.integers(1, 11), min_size=1, max_size=5))
 def test_samples_that_stay_after_their_end_find_nothing_more(seed: int, limits: list[int]) -> None:
     """tests/core/test_search.py says so of beams."""

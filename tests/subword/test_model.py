@@ -32,7 +32,7 @@ def test_a_sentence_with_zwnj_survives_the_round_trip_without_special_tokens(tmp
     assert model.decode_ids([[SOS, *model.encode_one(PERSIAN[2]), EOS, PAD], [], [PAD]]) == [PERSIAN[2], "", ""]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(text=ANY_TEXT)
 def test_byte_fallback_round_trips_any_text_except_controls(with_bytes: SubwordModel, text: str) -> None:
     (ids,) = with_bytes.encode([text])
@@ -41,7 +41,7 @@ def test_byte_fallback_round_trips_any_text_except_controls(with_bytes: SubwordM
         assert with_bytes.decode_ids([ids]) == [CONTROLS.sub(" ", with_bytes.normalized(text))]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(content=st.binary(max_size=12))
 def test_any_bytes_decode_to_one_line_of_their_valid_characters(with_bytes: SubwordModel, content: bytes) -> None:
     ids = {piece: token for token, piece in enumerate(vocabulary(with_bytes))}

@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.data.augmentation import with_typos
@@ -47,7 +47,6 @@ CODE_LIKE = (
 )
 
 
-@settings(deadline=None)
 @given(st.sampled_from(FAR_APART), st.integers(0, 10**6), st.sampled_from(["{}", "It: {}!", '"a {}," (b)', "a—{}…"]))
 def test_each_typo_of_the_robustness_test_is_corrected(word: str, seed: int, place: str) -> None:
     mistyped = with_typos(word, 1.0, Random(seed))

@@ -22,7 +22,7 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return trained(TEXTS * 20, config, tmp_path_factory.mktemp("sampling") / "joint.model")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=20), strength=st.floats(0.01, 0.99))
 def test_a_sample_decodes_to_the_same_text(model: SubwordModel, text: str, strength: float) -> None:
     ids = model.sampler(strength).sample(text, "1")
