@@ -40,8 +40,8 @@ def test_template_values_are_escaped_and_formatted(source: str, value: object, p
 @pytest.mark.parametrize(
     ("character", "shown", "title"),
     [
-        ("\u202e", "U+202E", "right-to-left override (U+202E)"),
-        ("\t", "U+0009", "control character (U+0009)"),
+        ("\u202e", "RLO", "right-to-left override (U+202E)"),
+        ("\t", "TAB", "control character (U+0009)"),
         ("\U000e0041", "U+E0041", "tag latin capital letter a (U+E0041)"),
         ("\u200c", "\u200c", "zero width non-joiner (U+200C)"),
         ("\ufffd", "\ufffd", "replacement character (U+FFFD)"),

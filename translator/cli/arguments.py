@@ -64,7 +64,7 @@ class Verb:
 def option(name: str, help_text: str, **settings: Any) -> Option:
     """Return an argument of a verb: `name` is the flag, a space and the metavar; `settings` go to `add_argument`.
 
-    Where the metavar ends in FILE, FOLDER or PATH, it is a place, and N or K is a whole number.
+    Where the metavar ends in FILE, FOLDER or PATH, the value is a place; where it is N or K, a whole number.
     """
     flag, _, metavar = name.partition(" ")
     settings["help"] = help_text

@@ -125,8 +125,9 @@ def compare(options: argparse.Namespace, stop: StopRequest) -> None:
     results: list[dict[str, Any]] = []
     for sets in systems:
         languages = languages_of(text for texts in sets[0].text.references for text in texts)
-        variants = dict(zip(TEXT_FORMS, text_variants(NormalizationConfig(), languages).items(), strict=True))
-        chosen = dict(variants[name] for name in options.text)
+        variants = text_variants(NormalizationConfig(), languages)
+        labels = dict(zip(TEXT_FORMS, variants, strict=True))
+        chosen = {labels[name]: variants[labels[name]] for name in options.text}
         comparison = compare_systems(sets, metrics=options.metrics, variants=chosen)
         if results:
             say("")

@@ -29,7 +29,7 @@ from translator.corpus.selecting.split import FATES, SPLITS, TRAIN, Fates
 from translator.corpus.sources import source_files
 from translator.corpus.tags import tagged_lines, tags_of_sources
 from translator.errors import CorpusError
-from translator.run.files import new_folder, prepared_folder, restore_folders, write_json
+from translator.run.files import new_folder, prepared_folder, restore_folders, storage_errors, write_json
 from translator.run.logging import LOGGER, stage
 from translator.run.workers import processes_for
 
@@ -72,9 +72,13 @@ def prepare_corpus(
 
 def _finished_report(directory: Path, fingerprint: str) -> CorpusReport | None:
     """Return the report on the prepared text in `directory`; None if it is missing, damaged, or of other inputs."""
+    path = directory / _REPORT
+    if not path.exists():
+        return None
     try:
-        report = CorpusReport.from_json((directory / _REPORT).read_bytes())
-    except (OSError, ValueError):
+        with storage_errors(path, "read"):
+            report = CorpusReport.from_json(path.read_bytes())
+    except ValueError:
         return None
     return report if report.fingerprint == fingerprint else None
 

@@ -17,9 +17,8 @@ import functools
 import itertools
 import math
 import signal
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -158,7 +157,7 @@ class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
                 "pin_memory": True,
             }
         # Without a `batch_size`, an entry of the sampler gives a whole batch, and nothing collates it once more.
-        return DataLoader(self, batch_size=None, sampler=planned_batches, collate_fn=tuple, **settings)
+        return DataLoader(self, batch_size=None, sampler=planned_batches, collate_fn=_unchanged, **settings)
 
     def _planned_batches(
         self, position: DataPosition, rank: int, world_size: int
@@ -185,7 +184,7 @@ class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
         if sum(self.draw_counts) < _WORTH_A_PROCESS:
             yield from map(self.plan, itertools.count(first))
         plan = self.plan(first, self.processes)
-        with contextlib.closing(WorkerPool(functools.partial(attrgetter("plan"), self), 1, _NICENESS)) as pool:
+        with contextlib.closing(WorkerPool(functools.partial(_planner, self), 1, _NICENESS)) as pool:
             for epoch in itertools.count(first + 1):
                 next_plan = pool.submit(epoch)
                 yield plan
@@ -206,7 +205,7 @@ class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
         for begin in range(0, len(changed_places), _PAIRS_AT_ONCE):
             blocks.append(changed_places[begin : begin + _PAIRS_AT_ONCE])
         changed_draws = [draws.at(block) for block in blocks]
-        lengths_of_blocks = map_in_order(functools.partial(attrgetter("lengths"), self.text), changed_draws, processes)
+        lengths_of_blocks = map_in_order(functools.partial(_length_encoder, self.text), changed_draws, processes)
         with contextlib.closing(lengths_of_blocks):
             for block, (source, target) in zip(blocks, lengths_of_blocks, strict=True):
                 source_lengths[block] = source + 1
@@ -215,6 +214,20 @@ class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
         # 3. The rows.
         rows = plan_rows(source_lengths, target_lengths, self.row_length, epoch_generator(self.seed, epoch))
         return EpochPlan(draws, rows, target_lengths)
+
+
+def _planner(batches: TrainingBatches) -> Callable[[int], EpochPlan]:
+    """Return the function that plans an epoch, for a process that keeps the files of `batches` open."""
+    return batches.plan
+
+
+def _length_encoder(text: EpochText) -> Callable[[Draws], tuple[Numbers, Numbers]]:
+    """Return the function that measures changed pairs, for a process that keeps the files of `text` open."""
+    return text.lengths
+
+
+def _unchanged(batch: Any) -> Any:
+    return batch
 
 
 def _ignore_stop_signals(_: int) -> None:

@@ -61,6 +61,7 @@ def write_distillation(
                 target_path=persian,
                 use="train",
                 weight=weights.get(name, 1.0),
+                obtain="the command that wrote this recipe makes this text; repeat it",
             )
         )
     held_out = [*inherited_sources(corpus, "validation"), *inherited_sources(corpus, "test")]

@@ -14,6 +14,20 @@ from translator.run.text import printable
 
 _ZWNJ: Final = "\u200c"
 _LOST: Final = "\ufffd"
+_NAMES: Final = {
+    "\t": "TAB",
+    "\n": "LF",
+    "\r": "CR",
+    "\u00a0": "NBSP",
+    "\u00ad": "SHY",
+    "\u200b": "ZWSP",
+    "\u200d": "ZWJ",
+    "\u200e": "LRM",
+    "\u200f": "RLM",
+    "\u202e": "RLO",
+    "\ufeff": "BOM",
+}
+"""Short names of hidden characters; others appear as code points."""
 _HIDDEN_CATEGORIES: Final = ("Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp")
 
 
@@ -47,7 +61,7 @@ def _shown(character: str) -> Markup:
     is_hidden = character != " " and unicodedata.category(character) in _HIDDEN_CATEGORIES
     if not is_hidden and character != _LOST:
         return escape(character)
-    # A reader sees its code point, and its Unicode name under the pointer.
+    # A reader sees a short mark, and its Unicode name under the pointer.
     code = f"U+{ord(character):04X}"
     title = f"{unicodedata.name(character, 'control character').lower()} ({code})"
     # ZWNJ is frequent in Persian, so its mark is thin and leaves the shape of the word.
@@ -55,7 +69,7 @@ def _shown(character: str) -> Markup:
         return Markup('<span class="zwnj" title="{}">{}</span>').format(title, _ZWNJ)
     mark = Markup('<bdi class="{}" dir="ltr" title="{}">{}</bdi>')
     if is_hidden:
-        return mark.format("mark", title, code)
+        return mark.format("mark", title, _NAMES.get(character, code))
     return mark.format("mark lost", title, _LOST)
 
 

@@ -1,7 +1,6 @@
 """The web application: the page and the JSON API."""
 
 import asyncio
-import itertools
 from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
@@ -119,7 +118,10 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
     async def translate(body: TranslateRequest, request: Request) -> Response:
         lines = body.texts()
         translations = await translated(lines, Form(body.count, body.attention, body.terms()), request)
-        return JSONResponse({"lines": list(map(_line_record, itertools.count(1), lines, translations))})
+        records = []
+        for number, (line, line_translations) in enumerate(zip(lines, translations, strict=True), start=1):
+            records.append(_line_record(number, line, line_translations))
+        return JSONResponse({"lines": records})
 
     async def translated(lines: Sequence[str], form: Form, request: Request) -> list[LineTranslations]:
         """Return the translations of each line; raise what the API answers."""

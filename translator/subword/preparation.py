@@ -2,8 +2,8 @@
 
 import contextlib
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
-from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +17,7 @@ from translator.run.logging import LOGGER, progress_bar
 from translator.run.workers import map_in_order
 from translator.subword.model import WORDS_FILE, SubwordModel, SubwordPair, read_file, read_word_counts
 from translator.subword.spelling import count_words, write_word_counts
-from translator.subword.training import training_texts, uses_byte_fallback
+from translator.subword.training import TrainingText, training_texts, uses_byte_fallback
 
 if TYPE_CHECKING:  # not for loading a model, which should be fast
     from translator.corpus.prepared_corpus import PreparedCorpus
@@ -97,7 +97,7 @@ def _train(config: SubwordConfig, corpus: "PreparedCorpus", folder: Path, worker
     """Write the models to `folder`; warn of those for which the text has too few pieces."""
     texts = training_texts(config, corpus)
     bar: tqdm[object] = progress_bar(description="Training subword models", total=len(texts), unit="models")
-    with bar, contextlib.closing(map_in_order(partial(methodcaller, "train", config), texts, workers)) as models:
+    with bar, contextlib.closing(map_in_order(partial(_trainer, config), texts, workers)) as models:
         for text, content in zip(texts, models, strict=True):
             file = folder / f"{text.name}.model"
             write_bytes(file, content)
@@ -108,3 +108,8 @@ def _train(config: SubwordConfig, corpus: "PreparedCorpus", folder: Path, worker
                     f"{config.vocabulary_size:,}: its text has no more"
                 )
             bar.update()
+
+
+def _trainer(config: SubwordConfig) -> Callable[[TrainingText], bytes]:
+    """Return the function with which a worker process trains a model."""
+    return lambda text: text.train(config)

@@ -27,6 +27,7 @@ _BASE: Final = np.uint64(0x9FB21C651E98DF25)  # an n-gram is a number in this ba
 _BLOCK: Final = 200  # texts per block, so that the n-grams of a block fit into the cache of a core
 # Multiplication by an odd number modulo 2 ** 32 permutes the hashes: one number for each row and band.
 _ORDERS: Final = (mix(np.arange(BANDS * ROWS, dtype=np.uint64), 1) >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
+_COMPARISONS: Final = 1 << 14  # that are listed at a time
 _CACHED_TEXTS: Final = 256
 
 # --- signatures ---
@@ -108,22 +109,24 @@ def find_near_duplicates(
         later_places, earlier_places = _places_with_equal_keys(bands[candidates, band])
         comparisons = np.unique(np.concatenate([comparisons, later_places * count + earlier_places]))
 
-    # 2. Compare the texts in the order of `candidates`.
+    # 2. Compare the texts in the order of `candidates`, a few at a time, since lists need more memory than arrays.
     @functools.lru_cache(_CACHED_TEXTS)
     def ngrams(number: int) -> set[str]:
         text = text_of(number)
         return {text[start : start + NGRAM] for start in range(len(text) - NGRAM + 1)}
 
     survivors = np.full(len(bands), -1, dtype=np.int64)
-    for comparison in comparisons:
-        later, earlier = (int(candidates[place]) for place in divmod(comparison, count))
-        if survivors[later] >= 0:
-            continue
-        survivor = earlier if survivors[earlier] < 0 else int(survivors[earlier])
-        first, second = ngrams(later), ngrams(survivor)
-        shared = len(first & second)
-        if shared / (len(first) + len(second) - shared) >= threshold:
-            survivors[later] = survivor
+    for start in range(0, len(comparisons), _COMPARISONS):
+        later_places, earlier_places = np.divmod(comparisons[start : start + _COMPARISONS], count)
+        numbers = candidates[np.stack([later_places, earlier_places], axis=1)]
+        for later, earlier in numbers.tolist():
+            if survivors[later] >= 0:
+                continue
+            survivor = earlier if survivors[earlier] < 0 else int(survivors[earlier])
+            first, second = ngrams(later), ngrams(survivor)
+            shared = len(first & second)
+            if shared / (len(first) + len(second) - shared) >= threshold:
+                survivors[later] = survivor
     return survivors
 
 
