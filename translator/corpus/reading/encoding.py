@@ -1,6 +1,7 @@
 """Encodings of text: UTF-8 and UTF-16 with a byte order mark are read; others are recognised for the message."""
 
 import codecs
+import io
 import itertools
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
@@ -48,16 +49,20 @@ def utf8_blocks(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
 def newline_blocks(blocks: Iterable[bytes]) -> Iterator[bytes]:
     r"""Yield a UTF-8 text with "\n" after each line, if "\r" ends its lines, as on a Mac before 2001; else unchanged.
 
-    "\r" ends the lines of a text without a "\n" in its first 128 KiB. Elsewhere "\r" is a character like others,
-    because a stray one in one side of a corpus must not misalign the pairs after it.
+    "\r" ends the lines of a text without a "\n" in its first 128 KiB, and so do "\r\n" and "\n" after these. In any
+    other text "\r" is a character like others, because a stray one in one side of a corpus must not misalign the pairs
+    after it; but readers drop one before "\n" and one at the end of the text.
     """
     head, blocks = _head(blocks)
     all_blocks = itertools.chain([head], blocks)
     if b"\n" in head[:HEAD] or b"\r" not in head[:HEAD]:
         yield from all_blocks
         return
+    # The "\n" of "\r\n" may be in the next block. Latin-1 has a character for every byte.
+    decoder = io.IncrementalNewlineDecoder(None, translate=True)
     for block in all_blocks:
-        yield block.replace(b"\r", b"\n")
+        yield decoder.decode(block.decode("latin-1")).encode("latin-1")
+    yield decoder.decode("", final=True).encode("latin-1")
 
 
 def _head(blocks: Iterable[bytes]) -> tuple[bytes, Iterator[bytes]]:
