@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from charset_normalizer import CharsetMatch
 
 HEAD: Final = 1 << 17  # bytes at the start of a text that show its encoding and its line ends
+_BINARY: Final = 0.01  # share of NUL bytes; text has none, or a few stray ones
+_STRAY_NULS: Final = 8  # NUL bytes that a short text may have
 _SIGNATURES: Final = {
     b"%PDF-": ("a PDF file", "extract its text first, for example with pdftotext"),
     b"{\\rtf": ("a rich text document (RTF)", "save it as plain text in UTF-8"),
@@ -94,7 +96,8 @@ def _refuse_binary(head: bytes, label: str) -> None:
     for signature, (kind_of_file, advice) in _SIGNATURES.items():
         if head.startswith(signature):
             raise CorpusError(f"{label} is {kind_of_file}, not text; {advice}")
-    if b"\0" in head and 2 * len(invalid_lines(head)) > head.count(b"\n"):
+    nuls = head.count(0)
+    if nuls > max(_STRAY_NULS, _BINARY * len(head)) or (nuls and 2 * len(invalid_lines(head)) > head.count(b"\n")):
         raise CorpusError(
             f"{label} is not text: it has NUL bytes, as documents, pictures and other binary files have, and UTF-16 or "
             "UTF-32 without a byte order mark; give a text file in UTF-8"
