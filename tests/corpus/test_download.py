@@ -159,11 +159,11 @@ def test_a_downloaded_dataset_is_a_corpus_or_test_sets_as_it_is(server: Server, 
     assert contents(folder) == files
 
 
-def test_download_retries_after_errors_and_skips_an_existing_file(
+def test_download_retries_after_errors_and_damage_and_skips_an_existing_file(
     server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, logger="translator")
-    server.answers = [(200, ZIP[:99], len(ZIP)), (503, b"", 0)]
+    server.answers = [(200, ZIP[:99], len(ZIP)), (503, b"", 0), (200, OTHER_ZIP, len(OTHER_ZIP))]
     dataset = dataset_of(server, "mizan", [ZIP], sha256=hashlib.sha256(ZIP).hexdigest(), size=len(ZIP))
     path = obtain(dataset, tmp_path)
     assert path.read_bytes() == ZIP
@@ -173,7 +173,7 @@ def test_download_retries_after_errors_and_skips_an_existing_file(
     before = path.stat().st_ino, path.stat().st_mtime_ns
     assert obtain(dataset, tmp_path) == path
     assert (path.stat().st_ino, path.stat().st_mtime_ns) == before
-    assert server.requests == 3
+    assert server.requests == 4
     assert list(tmp_path.iterdir()) == [path]
 
 

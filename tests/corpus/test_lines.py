@@ -76,6 +76,11 @@ def test_damage_costs_only_its_line(content: bytes, lines: list[str]) -> None:
     assert lines_of(content, drop_invalid=True) == lines
 
 
+def test_a_carriage_return_and_newline_after_the_first_block_are_one_line_end() -> None:
+    line = "a" * (BLOCK - 1)  # its "\r" is the last byte of the block, which has no "\n"
+    assert lines_of(f"{line}\r\nb\r\nc\r\n".encode()) == [line, "b", "c"]
+
+
 def test_memory_stays_flat_without_any_newline() -> None:
     endless = itertools.repeat(b"x" * BLOCK, (64 << 20) // BLOCK)
     tracemalloc.start()
@@ -100,6 +105,7 @@ def test_memory_stays_flat_without_any_newline() -> None:
         (b"{\\rtf1 a}\n", "text is a rich text document"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", "text is not text: it has NUL bytes, as documents"),
         (b"a\0b\n\1\2\0\n", "text is not text"),
+        (b"\0" * 9 + b"a\n" * 99, "text is not text"),
         (b"\x1f\x8b\x08", "text is a gzip file"),
         (ENGLISH.encode("utf-16-le"), "text is not text"),
         (PERSIAN.encode("utf-16-be"), "text is not text"),

@@ -4,6 +4,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import yaml
@@ -97,6 +98,25 @@ def test_a_changed_byte_of_parquet_is_noticed_by_the_checksum(tmp_path: Path) ->
     (tmp_path / "x.parquet").write_bytes(content.replace(b"Three.", b"Threw."))
     source = SourceConfig(name="text", path=str(tmp_path / "x.parquet"))
     assert "x.parquet is damaged or truncated (" in complaint(source)
+
+
+def test_parquet_of_an_unsupported_form_is_refused_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = parquet_bytes([{"en": "One.", "fa": "یک."}])
+    snappy, lzo = (b"\x02en\x15" + bytes([2 * codec]) for codec in (1, 3))  # after the name of its column, in Thrift
+    assert content.count(snappy) == 1
+    (tmp_path / "x.parquet").write_bytes(content.replace(snappy, lzo))
+    source = SourceConfig(name="text", path=str(tmp_path / "x.parquet"))
+    message = complaint(source)
+    assert "x.parquet is Parquet of a form that is not supported (While LZO compression is supported" in message
+    assert "write it again, with the program that made it, as Parquet with the codec zstd, or as JSON Lines" in message
+
+    # A pyarrow may be built without a codec.
+    pyarrow = pytest.importorskip("pyarrow")
+    reader = Mock(side_effect=pyarrow.ArrowNotImplementedError("Support for codec 'brotli' not built"))
+    monkeypatch.setattr("pyarrow.parquet.ParquetFile", reader)
+    assert "is not supported (Support for codec 'brotli' not built); write it again" in complaint(source)
 
 
 def test_without_pyarrow_a_parquet_file_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

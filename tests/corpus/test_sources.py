@@ -44,7 +44,8 @@ def test_unsupported_archives_are_named(tmp_path: Path, content: bytes, kind: st
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is not there to play a file without an end")
 def test_a_device_is_refused(tmp_path: Path) -> None:
-    assert "/dev/full is a pipe or a device; write its text" in complaint(SourceConfig(name="text", path="/dev/full"))
+    message = complaint(SourceConfig(name="text", path="/dev/full"))
+    assert message.startswith("corpus source `text`: /dev/full is a pipe or a device; write its text")
     (tmp_path / "a.tsv").symlink_to("/dev/full")
     assert "has no table, TMX or pair" in complaint(SourceConfig(name="text", path=str(tmp_path)))
 

@@ -17,6 +17,8 @@ from translator.errors import CheckpointError, ConfigError, RunError
 from translator.inference.engines.torch_searcher import TorchSearcher, search_precision
 from translator.run.folder import RunFolder
 from translator.search.request import SearchRequest
+from translator.subword.model import WORDS_FILE
+from translator.subword.spelling import write_word_counts
 
 # --- the device and the precision ---
 
@@ -87,6 +89,16 @@ def test_runs_of_different_subword_models_are_refused_as_an_ensemble(tiny: Any, 
     stranger = untrained_run(tiny("subword.vocabulary_size=61", "subword.model_type=bpe"))
     with pytest.raises(RunError, match="cannot be combined: they differ in direction, subword models or normalization"):
         Translator.load([random_run, stranger.path])
+
+
+def test_an_ensemble_corrects_spelling_as_its_first_run_does(random_run: Path, tmp_path: Path) -> None:
+    other = RunFolder(shutil.copytree(random_run, tmp_path / "other"))
+    write_word_counts(other.subword_folder / WORDS_FILE, {"abcdefgh": 1_000_000})
+    alone = Translator.load(other.path, engine="torch").subword.correct_spelling
+    first = Translator.load([other.path, random_run]).subword.correct_spelling
+    second = Translator.load([random_run, other.path]).subword.correct_spelling
+    assert alone("abcdefhg") == first("abcdefhg") == "abcdefgh"
+    assert second("abcdefhg") == "abcdefhg"
 
 
 def test_an_ensemble_of_no_runs_is_refused() -> None:

@@ -80,7 +80,7 @@ def _fetch(dataset: Dataset, file: RemoteFile, folder: Path) -> Texts:
         try:
             _download(dataset, file, partial)
             texts = _checked_texts(dataset, file, partial)
-        except (RequestException, CorpusError) as error:
+        except (RequestException, ValueError, CorpusError) as error:  # pooch raises ValueError for a wrong hash
             raise CorpusError(
                 f"cannot download {file.address}: {str(error).replace(str(partial), 'the download')}. Check the "
                 "network (https_proxy sets a proxy) and the name (capitals matter, and OPUS calls some pairs en-pes), "
@@ -95,7 +95,12 @@ def _fetch(dataset: Dataset, file: RemoteFile, folder: Path) -> Texts:
 
 
 def _download(dataset: Dataset, file: RemoteFile, path: Path) -> None:
-    """Download a file of `dataset` to `path`, and try again if the connection fails, at last with RequestException."""
+    """Download a file of `dataset` to `path`, and try again if the connection fails or the hash is wrong.
+
+    Raises:
+        RequestException: the connection fails.
+        ValueError: the hash is wrong.
+    """
     import pooch  # with requests
 
     pooch.get_logger().setLevel("WARNING")
@@ -111,7 +116,7 @@ def _download(dataset: Dataset, file: RemoteFile, path: Path) -> None:
     fetcher = pooch.create(
         path=path.parent,
         base_url="",
-        registry={path.name: None},  # `_checked_texts` compares the hash
+        registry={path.name: file.sha256 and f"sha256:{file.sha256}"},
         urls={path.name: file.address},
         retry_if_failed=RETRIES,
     )

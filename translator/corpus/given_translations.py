@@ -13,6 +13,7 @@ from translator.corpus.selecting.filters import EMPTY
 from translator.errors import CorpusError
 
 _BAD_SHARE: Final = 0.01  # of the rows; with more, it is another kind of file
+_CHECKED_FROM: Final = 1000  # bad rows, with which the share is looked at before the end of a file
 _REQUIREMENTS: Final = {
     Form.TSV: "a row needs a source, a tab and a translation, in UTF-8; more translations may follow, each after a tab",
     Form.JSON_LINES: "a line needs an object with `source` and either `translation` or the list `translations`",
@@ -42,14 +43,16 @@ def read_translations(file: Path, counts: Counter[str]) -> Iterator[tuple[str, l
     # 2. The rows. A few bad ones are dropped; many mean another kind of file.
     count = 0
     first_bad_line = 0
-    for row in rows:
-        count += 1
+    for count, row in enumerate(rows, start=1):
         texts = _texts_of(row)
         if texts is not None:
             yield texts
             continue
         counts[BAD_ROW] += 1
         first_bad_line = first_bad_line or row[0]
+        # A large file of another kind is refused before its end.
+        if counts[BAD_ROW] > _CHECKED_FROM and counts[BAD_ROW] > _BAD_SHARE * count:
+            break
     if count == 0:
         raise CorpusError(f"{file} has no lines; check that it is the right file")
     if counts[BAD_ROW] > _BAD_SHARE * count:

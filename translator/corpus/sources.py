@@ -131,7 +131,7 @@ def files_by_corpus(source: SourceConfig, note: Callable[[str], None] | None = N
         if not file.exists():
             advice = source.obtain or "check the path (it is relative to the current folder)"
             raise CorpusError(f"corpus source `{source.name}`: {file} does not exist. {advice.strip()}")
-        refuse_stream(file)
+        refuse_stream(file, f"corpus source `{source.name}`: {file}")
     if source.path is None or files[0].is_file():
         return [tuple(files)]
     (folder,) = files

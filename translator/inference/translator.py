@@ -229,9 +229,12 @@ class Translator(LoadedModel):
         translations = []
         for segment, ids, text, limit in zip(segments, target_ids, texts, limits, strict=True):
             hypothesis = hypotheses.get(segment.line, _IMPOSSIBLE)
+            copied_parts = {ord(placeholder): part for placeholder, part in segment.copied.items()}
+            with_copied_parts = text.translate(copied_parts)
+            shown = one_line(with_copied_parts)
             length = len(ids) + 1  # with EOS
             translation = Translation(
-                text=one_line(text.translate({ord(placeholder): part for placeholder, part in segment.copied.items()})),
+                text=shown,
                 score=hypothesis.score,
                 normalized_score=hypothesis.normalized_score,
                 tokens=length,

@@ -1,6 +1,7 @@
 """Encodings of text: UTF-8 and UTF-16 with a byte order mark are read; others are recognised for the message."""
 
 import codecs
+import io
 import itertools
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from charset_normalizer import CharsetMatch
 
 HEAD: Final = 1 << 17  # bytes at the start of a text that show its encoding and its line ends
+_BINARY: Final = 0.01  # share of NUL bytes; text has none, or a few stray ones
+_STRAY_NULS: Final = 8  # NUL bytes that a short text may have
 _SIGNATURES: Final = {
     b"%PDF-": ("a PDF file", "extract its text first, for example with pdftotext"),
     b"{\\rtf": ("a rich text document (RTF)", "save it as plain text in UTF-8"),
@@ -48,16 +51,20 @@ def utf8_blocks(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
 def newline_blocks(blocks: Iterable[bytes]) -> Iterator[bytes]:
     r"""Yield a UTF-8 text with "\n" after each line, if "\r" ends its lines, as on a Mac before 2001; else unchanged.
 
-    "\r" ends the lines of a text without a "\n" in its first 128 KiB. Elsewhere "\r" is a character like others,
-    because a stray one in one side of a corpus must not misalign the pairs after it.
+    "\r" ends the lines of a text without a "\n" in its first 128 KiB, and so do "\r\n" and "\n" after these. In any
+    other text "\r" is a character like others, because a stray one in one side of a corpus must not misalign the pairs
+    after it; but readers drop one before "\n" and one at the end of the text.
     """
     head, blocks = _head(blocks)
     all_blocks = itertools.chain([head], blocks)
     if b"\n" in head[:HEAD] or b"\r" not in head[:HEAD]:
         yield from all_blocks
         return
+    # The "\n" of "\r\n" may be in the next block. Latin-1 has a character for every byte.
+    decoder = io.IncrementalNewlineDecoder(None, translate=True)
     for block in all_blocks:
-        yield block.replace(b"\r", b"\n")
+        yield decoder.decode(block.decode("latin-1")).encode("latin-1")
+    yield decoder.decode("", final=True).encode("latin-1")
 
 
 def _head(blocks: Iterable[bytes]) -> tuple[bytes, Iterator[bytes]]:
@@ -89,7 +96,8 @@ def _refuse_binary(head: bytes, label: str) -> None:
     for signature, (kind_of_file, advice) in _SIGNATURES.items():
         if head.startswith(signature):
             raise CorpusError(f"{label} is {kind_of_file}, not text; {advice}")
-    if b"\0" in head and 2 * len(invalid_lines(head)) > head.count(b"\n"):
+    nuls = head.count(0)
+    if nuls > max(_STRAY_NULS, _BINARY * len(head)) or (nuls and 2 * len(invalid_lines(head)) > head.count(b"\n")):
         raise CorpusError(
             f"{label} is not text: it has NUL bytes, as documents, pictures and other binary files have, and UTF-16 or "
             "UTF-32 without a byte order mark; give a text file in UTF-8"

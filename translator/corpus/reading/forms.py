@@ -72,10 +72,14 @@ class TextFile(NamedTuple):
         """Return the form of a text that holds both sides; raise CorpusError if its name tells a wrong one."""
         form = form_of(self.name) or Form.TSV
         start = next(self.blocks(), b"")
-        if start.startswith(_PARQUET_START) or form is Form.PARQUET:
+        if start.startswith(_PARQUET_START):
             if self.member is not None or packing_of(self.file) is not None:
                 raise CorpusError(f"{self.label} is a packed Parquet file, which cannot be read in place; unpack it")
             return Form.PARQUET
+        if form is Form.PARQUET:
+            raise CorpusError(
+                f"{self.label} is no Parquet file (it does not begin with PAR1); download or copy the file again"
+            )
         if form is Form.JSON_LINES and start.lstrip().startswith(b"["):
             unpacked = Path(without_packing(self.name))
             raise CorpusError(

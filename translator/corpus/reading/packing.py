@@ -47,15 +47,15 @@ def packing_of_bytes(start: bytes) -> str | None:
     return None
 
 
-def refuse_stream(path: Path) -> None:
-    """Raise CorpusError for a pipe or a device, which cannot be read twice, or never ends."""
+def refuse_stream(path: Path, label: str) -> None:
+    """Raise CorpusError for a pipe or a device, which cannot be read twice, or never ends; messages call it `label`."""
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise CorpusError(f"{path} is a pipe or a device; write its text to a file and give that")
+        raise CorpusError(f"{label} is a pipe or a device; write its text to a file and give that")
 
 
 def packing_of(path: Path) -> str | None:
     """Return the compression of a file, such as "gzip file", by its first bytes, whatever its name; None for text."""
-    refuse_stream(path)
+    refuse_stream(path, str(path))
     with storage_errors(path, "read"), path.open("rb") as stream:
         return packing_of_bytes(stream.read(512))
 

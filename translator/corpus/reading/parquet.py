@@ -1,23 +1,26 @@
 """Rows of Parquet, the form of data sets on the Hugging Face Hub; read by pyarrow, an extra of the package."""
 
+import contextlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from translator.corpus.reading.packing import damaged_files
 from translator.corpus.reading.tables import Row, flat
-from translator.errors import InputError
-from translator.run.text import install_command
+from translator.errors import CorpusError, InputError
+from translator.run.text import excerpt, install_command
 
 _ROWS_AT_ONCE: Final = 1000
 _BUFFER: Final = 1 << 20  # bytes of a column that are read at once
+_UNKNOWN_CODEC: Final = re.compile("currently not supported|Unsupported compression codec")  # an OSError like others
 
 
 def rows_of_parquet(path: Path) -> Iterator[Row]:
     """Yield the rows of a Parquet file, numbered from 1. Memory stays flat; checksums are verified where it has them.
 
     Raises:
-        CorpusError: the file is damaged.
+        CorpusError: the file is damaged, or pyarrow does not support its codec or its types.
         InputError: pyarrow is missing.
     """
     try:
@@ -29,9 +32,24 @@ def rows_of_parquet(path: Path) -> Iterator[Row]:
     number = 0
     with (
         damaged_files(path),
+        _unsupported_files(path),
         ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER, page_checksum_verification=True) as file,
     ):
         for batch in file.iter_batches(_ROWS_AT_ONCE, use_threads=False):
             for values in batch.to_pylist():
                 number += 1
                 yield number, flat(values)
+
+
+@contextlib.contextmanager
+def _unsupported_files(path: Path) -> Iterator[None]:
+    """Convert the errors of pyarrow for what it cannot read, such as the codec LZO, into a `CorpusError`."""
+    try:
+        yield
+    except (NotImplementedError, OSError) as error:
+        if isinstance(error, OSError) and _UNKNOWN_CODEC.search(str(error)) is None:
+            raise
+        raise CorpusError(
+            f"{path} is Parquet of a form that is not supported ({excerpt(str(error), 200)}); write it again, with "
+            "the program that made it, as Parquet with the codec zstd, or as JSON Lines"
+        ) from error

@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice, starmap
+from itertools import chain, islice
 from typing import Any, Final
 
 from translator.config import SourceConfig
@@ -54,8 +54,7 @@ def rows_of_lines(lines: Iterable[str], form: Form, *, has_names: bool | None = 
         has_names = bool(cells) and len(cells[0]) == width and _are_names(cells)
     if has_names and cells:
         names = _distinct(cells[0])
-        is_row = [not isinstance(row, Pair) for row in first_rows]
-        del first_rows[is_row.index(True)]
+        first_rows.remove(next(row for row in first_rows if not isinstance(row, Pair)))
 
     # 2. The rows.
     for row in chain(first_rows, rows):
@@ -135,20 +134,23 @@ def _cells_between(lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator
     cells: list[str] | None = None
     is_open = False  # whether a cell in quotation marks goes on after these lines
     for number, line in lines:
-        row_lines.append((number, line))
         if isinstance(line, Unreadable):
-            cells, is_open = None, False
-        elif len(row_lines) == 1 or '"' in line:
+            yield from _bad_lines(row_lines)
+            yield _pair_without_row(number, line)
+            row_lines = []
+            continue
+        row_lines.append((number, line))
+        if len(row_lines) == 1 or '"' in line:
             text = "\n".join(row_line for _, row_line in row_lines)
             cells, is_open = _cells(text, delimiter)
         if is_open and len(row_lines) < _LINES_OF_ROW:
             continue
         if cells is None:
-            yield from starmap(_pair_without_row, row_lines)
+            yield from _bad_lines(row_lines)
         else:
             yield row_lines[0][0], cells
         row_lines = []
-    yield from starmap(_pair_without_row, row_lines)
+    yield from _bad_lines(row_lines)
 
 
 def _cells(text: str, delimiter: str) -> tuple[list[str] | None, bool]:
@@ -159,6 +161,12 @@ def _cells(text: str, delimiter: str) -> tuple[list[str] | None, bool]:
         return None, str(error) == "unexpected end of data"
     # The reader takes a lone mark for text, and so would make a pair of what remains of a cell without its beginning.
     return (None if text.count('"') % 2 else cells or [""]), False
+
+
+def _bad_lines(lines: Iterable[tuple[int, str]]) -> Iterator[Pair]:
+    """Yield a pair with its defect for each line of a broken row."""
+    for number, line in lines:
+        yield _pair_without_row(number, line)
 
 
 # --- JSON Lines ---

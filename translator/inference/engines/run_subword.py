@@ -32,13 +32,17 @@ def load_subword(run: RunFolder, state: CheckpointState) -> SubwordPair:
 def load_shared_subword(
     runs: Sequence[RunFolder], configs: Sequence[Config], checkpoints: Sequence[PinnedCheckpoint]
 ) -> SubwordPair:
-    """Return the subword models of a run, or of all runs of an ensemble.
+    """Return the subword models of a run, or of the first run of an ensemble.
+
+    Those of the others have the same ids; their word counts, which correct the spelling of a source, may differ.
 
     Raises RunError: a token of a run may stand for another text than in the first one.
     """
+    subwords = []
     meanings = []
     for run, config, checkpoint in zip(runs, configs, checkpoints, strict=True):
         subword = load_subword(run, checkpoint.state)
+        subwords.append(subword)
         rules = (checkpoint.state.normalizer, config.corpus.normalization)
         meanings.append((config.corpus.direction, subword.sha256, rules))
         if meanings[-1] != meanings[0]:
@@ -46,4 +50,4 @@ def load_shared_subword(
                 f"{runs[0].path} and {run.path} cannot be combined: they differ in direction, subword models or "
                 "normalization; use runs trained on the same prepared corpus"
             )
-    return subword
+    return subwords[0]
