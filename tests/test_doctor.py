@@ -1,8 +1,10 @@
 """`translator doctor` on this machine, and on machines that lack something."""
 
+import builtins
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -51,3 +53,19 @@ def test_gpus_have_their_precision_or_what_keeps_torch_from_using_them(monkeypat
     assert findings["GPU 1"].verdict == "note"
     assert "no code for GPU 1 (Tesla V100, compute capability 7.0)" in findings["GPU 1"].found
     assert "docs/training.md" in findings["GPU 1"].found
+
+
+@pytest.mark.parametrize("kind", [ImportError, OSError, RuntimeError])
+def test_a_torch_that_cannot_be_loaded_is_a_finding(kind: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    original = builtins.__import__
+
+    def load(name: str, *arguments: Any) -> Any:
+        if name == "torch":
+            raise kind("libcudart.so.13: cannot open shared object file\nin torch")
+        return original(name, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(builtins, "__import__", load)
+        (finding,) = examine_devices()
+    assert finding.verdict == "wrong"
+    assert finding.found == "cannot be loaded: libcudart.so.13: cannot open shared object file"

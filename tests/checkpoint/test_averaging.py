@@ -15,6 +15,7 @@ from translator.checkpoint.retention import newest_whole
 from translator.checkpoint.state import pin_checkpoint, steps_saved
 from translator.errors import CheckpointError, InputError, RunError
 from translator.run.files import hold_folder
+from translator.run.folder import RunFolder
 
 SCORES = {1: 8.0, 2: 9.0, 3: 1.0, 4: 5.0}
 
@@ -71,3 +72,11 @@ def test_a_run_that_is_in_training_is_not_averaged(tiny: Any) -> None:
     with hold_folder(run.path), pytest.raises(RunError, match="another process uses"):
         average_run(run.path, 1, "last")
     assert not (run.checkpoints_folder / "averaged").exists()
+
+
+def test_the_best_checkpoints_of_a_run_by_loss_have_the_lowest_scores(tiny: Any) -> None:
+    run = RunFolder(Path(tiny().run.directory))
+    run.write(tiny("training.best_metric=loss"))
+    for step, score in SCORES.items():
+        save(run.checkpoints_folder, step, score=score)
+    assert "the mean of the weights of steps 3, 4;" in average_run(run.path, 2, "best")

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from tests.support.small_checkpoints import MISSING, change_state, put, save
+from tests.support.untrained import untrained_run
+from translator.checkpoint.newest_run import newest_finished_run
 from translator.checkpoint.state import DamagedCheckpointError, pin_checkpoint, read_state
 from translator.errors import CheckpointError
 
@@ -40,3 +42,11 @@ def test_an_edited_setting_of_the_model_is_noticed_by_the_checksum(tmp_path: Pat
     file.write_text(text.replace('"max_positions": 32', '"max_positions": 64'), encoding="utf-8")
     with pytest.raises(DamagedCheckpointError, match="checksum differs"):
         read_state(tmp_path / "step-000001")
+
+
+@pytest.mark.parametrize(("validations", "is_finished"), [(1, False), (2, True)])
+def test_a_run_that_stopped_early_is_finished(tiny: Any, validations: int, is_finished: bool) -> None:
+    run = untrained_run(tiny("training.early_stopping=2"))
+    keys = ("state", "progress", "validations_without_gain")
+    change_state(run.checkpoints_folder / "step-000005", lambda values: put(values, keys, validations))
+    assert newest_finished_run(run.path.parent) == (run.path if is_finished else None)

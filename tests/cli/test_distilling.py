@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.derived_runs import RECIPE, sentences, write_lines
+from tests.support.derived_runs import RECIPE, config_of, sentences, write_lines
 from translator.cli import main
 from translator.config import load_config
 from translator.corpus.derived import corpus_of_run
@@ -36,17 +36,20 @@ def test_distilling_again_reuses_all_and_makes_what_is_missing(
     assert "is finished" in printed
 
 
-def test_a_recipe_of_a_student_names_both_sides_of_its_text_and_no_typos_in_persian(
+def test_a_recipe_of_a_student_names_both_sides_of_its_text_with_its_weight_and_no_typos_in_persian(
     folder: Path, tmp_path: Path
 ) -> None:
-    teacher = RunFolder.open(folder / "fa-en")
+    teacher = RunFolder(tmp_path / "fa-en")
+    settings = config_of(folder, "fa-en")
+    (weighted,) = [source.model_copy(update={"weight": 3.0}) for source in settings.corpus.sources]
+    teacher.write(settings.model_copy(update={"corpus": settings.corpus.model_copy(update={"sources": (weighted,)})}))
     text = tmp_path / "text"
-    corpus = corpus_of_run(teacher.config())
+    corpus = corpus_of_run(settings)
     recipe, _ = write_distillation(
         teacher, corpus, tmp_path / "small", ["toy", "more"], text, recipe="student", overrides=[]
     )
     config = load_config(recipe)
-    for source, name in zip(config.corpus.sources, ("toy", "more"), strict=False):
+    for source, name, weight in zip(config.corpus.sources, ("toy", "more"), (3, 1), strict=False):
         assert (source.source_path, source.target_path) == (str(text / f"{name}.en"), str(text / f"{name}.fa"))
-        assert source.use == "train"
+        assert (source.use, source.weight) == ("train", weight)
     assert config.training.augmentation.typos == 0, "it changes English input, and this student reads Persian"

@@ -88,6 +88,8 @@ def test_replayed_text_samples_each_source_by_its_weight(folder: Path, monkeypat
     corpus = corpus_of_run(config)
     assert corpus.count("train", "new") == 13
     assert corpus.count("train", "toy") == 51
+    held_out = {name: corpus.count("validation", name) for name in ("third", "new", "toy")}
+    assert held_out == {"third": 3, "new": 1, "toy": 1}, "old text has no more part in the choice than new text"
     rows = {row.name: row.drawn for row in DataHandler(config).mixture}
     total = sum(rows.values())
     assert rows["new"] / total == pytest.approx(0.8 * 0.2, abs=0.02)
@@ -112,6 +114,7 @@ def test_a_fine_tuning_follows_the_size_of_the_new_text(words: int, updates: int
     values = {choice.key: choice.value for choice in changes}
     assert values["training.max_steps"] == updates
     assert values["corpus.split.test"] == min(500, size.pairs // 10)
+    assert values["batching.temperature"] == 1, "a temperature of the run would change the share of the old text"
 
 
 def test_word_counts_of_the_parent_run_and_the_new_text_are_added(folder: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import shlex
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -116,3 +117,24 @@ def test_a_full_disk_in_prepare_is_told_and_the_same_command_goes_on(
         assert "the disk is full; free some space" in complaint(capsys, *command)
     assert disk.struck
     assert main(command) == 0
+
+
+def test_a_corpus_is_measured_as_its_overrides_read_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    draw_nothing(monkeypatch)
+    rows = "".join(f"{word}\t{word}\n" for word in letters(300, seed=1))
+    Path("my.tsv").write_bytes(rows.encode() + b"caf\xe9\ta\n")
+    assert main(["prepare", "--corpus", "my.tsv", "--set", *QUICK, "corpus.sources.0.invalid_utf8=drop"]) == 0
+    assert "runs/my.yaml: a recipe for 300 pairs" in capsys.readouterr().out
+
+
+def test_ranks_get_the_whole_command(tiny_recipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    launched = Mock(return_value=0)
+    monkeypatch.setattr("translator.training.launching.launch", launched)
+    settings = ["--set", "training.processes=2", "--set", "run.threads=4"]
+    command = ["train", "--config", str(tiny_recipe), *settings, "--allow-changed"]
+    assert main(command) == 0
+    arguments, processes, _, threads = launched.call_args.args
+    assert (arguments, processes, threads) == (command, 2, 2)

@@ -183,3 +183,9 @@ def test_an_editor_finds_the_schema_from_every_shipped_recipe() -> None:
 def test_the_file_of_the_schema_is_up_to_date() -> None:
     written = (ROOT / "configs" / "schema.json").read_text(encoding="utf-8")
     assert written == schema_text(), "write it anew: make schema"
+
+
+@pytest.mark.parametrize(("clock", "minutes"), [("steps", None), ("minutes", 5.0)])
+def test_the_limit_of_time_ends_a_schedule_by_the_clock_only(clock: str, minutes: float | None) -> None:
+    training = f"training: {{schedule: cosine, schedule_clock: {clock}, max_minutes: 5}}\n"
+    assert parse_config(MINIMAL + training, "recipe.yaml").training.schedule_settings.minutes == minutes

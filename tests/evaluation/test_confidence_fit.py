@@ -1,13 +1,18 @@
 """A fitted confidence is calibrated: of the sentences with a confidence of 70%, 70% are good."""
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translator.evaluation.confidence_fit import fit, judgement, predict
-from translator.inference.confidence import Confidence, features
+from translator.config import SearchConfig
+from translator.evaluation.confidence_fit import fit, judgement, keep_confidence, predict
+from translator.inference.confidence import Confidence, features, read_confidence
 from translator.inference.translation import Translation
+from translator.run.folder import RunFolder
 
 WEIGHT = st.floats(-3, 3)
 
@@ -46,3 +51,21 @@ def test_the_area_counts_pairs_in_the_right_order() -> None:
     measured = judgement(judged, good)
     assert measured["area_under_curve"] == 0.75
     assert measured["calibration_error"] == pytest.approx((0.1 + 0.8 + 0.7 + 0.2) / 4)
+
+
+def test_no_sentence_is_judged_by_a_fit_on_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Among the sentences with even numbers the good ones have high scores; among the others they have low ones.
+    run = RunFolder(tmp_path)
+    (run.checkpoints_folder / "step-000001").mkdir(parents=True)
+    translations = []
+    for number in range(80):
+        is_good, is_high = number % 4 < 2, number % 4 in (0, 3)
+        score = -1.0 if is_high else -9.0
+        text = "نامه" if is_good else "x"
+        translations.append([Translation(text, score, score, tokens=1, pieces=1, finished=True, source_tokens=1)])
+    translator = SimpleNamespace(search=SearchConfig(), translations=lambda sources: translations)
+    monkeypatch.setattr("translator.evaluation.confidence_fit.Translator.load", lambda *_, **options: translator)
+    keep_confidence(run, [(str(number), "نامه") for number in range(80)])
+    confidence = read_confidence(run.confidence_file, "step-000001")
+    assert confidence is not None
+    assert confidence.measured["area_under_curve"] == 0

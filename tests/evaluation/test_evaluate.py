@@ -17,6 +17,7 @@ from translator.data import DataHandler
 from translator.errors import RunError, StorageError
 from translator.evaluation import Evaluation, System, evaluate_run, evaluate_systems, saved_scores
 from translator.evaluation.results import saved_sets
+from translator.inference.engines.torch_searcher import TorchSearcher
 from translator.run.folder import RunFolder
 
 QUICK = ("evaluation.metrics=[bleu, chrf]",)
@@ -79,6 +80,27 @@ def test_damaged_files_are_reported_before_the_model_is_loaded(
     (run.held_out_folder / "test.json").write_text("{}\n")
     with pytest.raises(RunError, match="held_out"):
         evaluate_run(run)
+
+
+def test_each_line_of_a_later_block_keeps_its_source(
+    tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("translator.evaluation.evaluate._BLOCK", 1)
+    monkeypatch.setattr(TorchSearcher, "batch_rows", 3)
+    write_pairs(tmp_path / "more.tsv", [(word, word) for word in letters(200, seed=5)])
+    run = untrained_run(tiny(*QUICK, f"corpus.sources.1={{name: more, path: {tmp_path}/more.tsv}}"))
+    given: list[str] = []
+    original = Translator.translations
+
+    def translations(self: Translator, texts: list[str], *, origins: Any, **options: Any) -> Any:
+        given.extend(origins)
+        return original(self, texts, origins=origins, **options)
+
+    monkeypatch.setattr(Translator, "translations", translations)
+    evaluation = evaluate_systems([System((run,))], split="validation", engine="torch", report=False)
+    (scored,) = evaluation.sets
+    assert set(given) == {"toy", "more"}
+    assert tuple(given) == scored.text.origins
 
 
 @pytest.fixture

@@ -76,3 +76,11 @@ def test_spbleu_names_its_missing_model_and_is_computed_with_it(
     score = compute_scores(texts, [(text,) for text in texts], metrics=("spbleu",))[-1]
     assert score.score == pytest.approx(100)
     assert "tok:flores200" in score.signature
+
+
+def test_the_interval_of_ter_may_lie_above_100() -> None:
+    hypotheses = ["او دیروز به خانه رفت", "در باز است و هوا سرد است"]
+    score = compute_scores(hypotheses, [("نه",), ("آری",)], metrics=("ter",), intervals=True)[-1]
+    assert score.interval is not None
+    low, high = score.interval
+    assert 100 < low <= score.score <= high

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.untrained import untrained_run
+from tests.support.untrained import add_checkpoint, untrained_run
 from translator import Translator
+from translator.data import DataHandler
 from translator.errors import InputError
 from translator.plots.attention import chosen_maps, sentence_attention
+from translator.run.folder import RunFolder
 
 
 @pytest.fixture
@@ -24,6 +26,14 @@ def test_cross_attention_equals_that_of_the_translator(run: Path) -> None:
     (((title, drawn),),) = chosen_maps(weights, "last", "mean")
     assert title == "layer 2, mean of 2 heads"
     assert np.allclose(drawn, expected.weights, atol=1e-6)
+
+
+def test_the_attention_is_that_of_the_named_checkpoint(run: Path) -> None:
+    config = RunFolder(run).config()
+    add_checkpoint(RunFolder(run), config, DataHandler(config), step=9)
+    _, _, weights = sentence_attention(run, "abc de", checkpoint="5")
+    expected = Translator.load(run, engine="torch", checkpoint="5").attention("abc de").weights
+    assert np.allclose(weights[-1].mean(axis=0), expected, atol=1e-6)
 
 
 def test_each_kind_of_attention_has_its_queries_and_keys(run: Path) -> None:

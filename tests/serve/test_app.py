@@ -14,7 +14,7 @@ from tests.support.echo_model import echo
 from tests.support.serve_stand_ins import held
 from translator.config import SearchConfig
 from translator.errors import InputError
-from translator.serve import Limits, check_installed
+from translator.serve import Limits, check_installed, most_translations
 from translator.serve.app import LOOPBACK, make_app
 
 BEAM = SearchConfig(method="beam", beam_size=3, batch_size=4)
@@ -168,3 +168,8 @@ def test_missing_web_library_is_reported_with_advice(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "fastapi", None)
     with pytest.raises(InputError, match=r"fastapi cannot be imported .* pip install"):
         check_installed()
+
+
+@pytest.mark.parametrize(("beam_size", "most"), [(3, 3), (1000, 10)])
+def test_a_wide_beam_does_not_let_a_request_ask_for_all_its_hypotheses(beam_size: int, most: int) -> None:
+    assert most_translations(SearchConfig(beam_size=beam_size)) == most

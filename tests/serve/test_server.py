@@ -1,6 +1,8 @@
 """The server on a real port: large requests, disconnecting clients, and a stop that answers pending requests."""
 
+import signal
 import socket
+import time
 from urllib.parse import urlsplit
 
 import httpx2
@@ -70,3 +72,13 @@ def test_an_address_has_a_link_for_this_machine(host: str, is_local: bool, shown
 def test_unusable_addresses_are_refused_with_advice(host: str, port: int) -> None:
     with pytest.raises(InputError, match="give another --port"), listening_socket(host, port):
         pass
+
+
+def test_a_pending_request_has_its_whole_time_after_a_stop_signal() -> None:
+    translator = held()
+    with served(translator, Limits(seconds=10)) as (address, stop), send(address, b'{"text": "a"}') as connection:
+        translator.inside.acquire()
+        stop.receive(signal.SIGTERM)
+        time.sleep(1.5)
+        translator.gate.set()
+        assert connection.recv(1000).startswith(b"HTTP/1.1 200")

@@ -115,7 +115,12 @@ def train(folder: Path, request: StopRequest) -> None:
     from translator.training.run_training import train_run  # the other verbs need little of what it imports
 
     rank = int(os.environ["RANK"])
-    overrides = [f"run.directory={folder / str(rank)}", f"run.threads={1 + rank}"]
+    overrides = [
+        f"run.directory={folder / str(rank)}",
+        f"run.threads={1 + rank}",
+        f"corpus.workers={1 + rank}",
+        f"corpus.prepared_directory={folder / f'prepared-{rank}'}",
+    ]
     if rank == 1:
         overrides += ["training.max_steps=7", "training.learning_rate=0.001", "corpus.sources.0.name=پیکره"]
     recipe = (folder / "tiny.yaml").read_text(encoding="utf-8")

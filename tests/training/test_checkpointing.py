@@ -34,6 +34,16 @@ def test_weights_that_are_not_finite_are_not_saved(tmp_path: Path, value: float)
     assert not run.folder.exists()
 
 
+def test_a_checkpoint_has_a_score_only_if_its_own_weights_were_validated(tmp_path: Path) -> None:
+    run = SmallRun(tmp_path)
+    scores = []
+    for chrf in (6.0, None):
+        run.step(chrf)
+        run.save()
+        scores.append(load_checkpoint(step_folder(run.folder, run.step_number)).state.score)
+    assert scores == [6.0, None]
+
+
 def test_nonwriting_ranks_restore_checkpoints_and_write_nothing(tmp_path: Path) -> None:
     run = run_of(tmp_path, 2)
     damage(run.folder, 2)

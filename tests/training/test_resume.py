@@ -126,3 +126,20 @@ def test_a_signal_during_the_last_save_is_not_lost(tiny: Any, monkeypatch: pytes
     config = tiny("training.max_steps=2", "training.validate_every=100")
     interrupted(config)
     assert steps_saved(checkpoints(config)) == [2]
+
+
+def test_a_validation_at_the_end_that_a_stop_left_open_is_made_up_for(
+    tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tiny("training.max_steps=2", "training.validate_every=100")
+    original = Validator.validate
+
+    def validate_with_a_signal(self: Validator, check_stop: Callable[[], None]) -> Any:
+        kill_ourselves(signal.SIGINT)
+        return original(self, check_stop)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Validator, "validate", validate_with_a_signal)
+        interrupted(config)
+    assert steps_saved(checkpoints(config)) == [2]
+    assert run(config).progress.validated_step == 2

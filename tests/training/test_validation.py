@@ -3,6 +3,7 @@
 import copy
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,6 +96,26 @@ def test_shown_translations_equal_those_of_the_translator_line_by_line(setting: 
     for pair in watched:
         assert pair.hypothesis == translator.translate(pair.source)
     assert not validator.translator.search.split_sentences
+
+
+def test_each_sentence_is_translated_as_one_of_its_own_source(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    validator = setting.validator()
+    original = validator.translator.translations
+    given: set[tuple[str, str]] = set()
+
+    def translations(texts: list[str], *, origins: list[str], **options: Any) -> Any:
+        given.update(zip(texts, origins, strict=True))
+        return original(texts, origins=origins, **options)
+
+    monkeypatch.setattr(validator.translator, "translations", translations)
+    validator.validate()
+    sources: set[tuple[str, str]] = set()
+    for name in setting.data.corpus.names("validation"):
+        sources.update((source, name) for source, _ in setting.data.corpus.pairs("validation", name))
+    assert {name for _, name in given} == {"words", "others"}
+    assert given <= sources
 
 
 def test_pairs_that_do_not_fit_into_a_row_have_no_loss_but_are_translated_and_scored(
