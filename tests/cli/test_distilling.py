@@ -1,13 +1,16 @@
 """The verb distill: the text that a student learns from, what is made of it, what is reused, and what is refused."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests.support.derived_runs import RECIPE, config_of, sentences, write_lines
 from translator.cli import main
-from translator.config import load_config
+from translator.config import NormalizationConfig, load_config
 from translator.corpus.derived import corpus_of_run
+from translator.corpus.given_translations import choose_translations
+from translator.corpus.normalizer.normalizer import Normalizer
 from translator.recipes.distillation import write_distillation
 from translator.run.folder import RunFolder
 
@@ -53,3 +56,16 @@ def test_a_recipe_of_a_student_names_both_sides_of_its_text_with_its_weight_and_
         assert (source.source_path, source.target_path) == (str(text / f"{name}.en"), str(text / f"{name}.fa"))
         assert (source.use, source.weight) == ("train", weight)
     assert config.training.augmentation.typos == 0, "it changes English input, and this student reads Persian"
+
+
+def test_each_occurrence_of_a_source_has_the_translation_nearest_to_its_own_reference() -> None:
+    rows = [("Yes.", ["بله.", "آری."])] * 3
+    chosen = choose_translations(
+        rows,
+        {"Yes.": ["آری.", "بله."]},
+        Normalizer(NormalizationConfig()),
+        lambda source, target: None,
+        lambda text, reference: float(text == reference),
+        Counter(),
+    )
+    assert [target for _, target in chosen] == ["آری.", "بله.", "آری."]

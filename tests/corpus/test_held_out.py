@@ -94,6 +94,13 @@ def test_mistakes_in_a_test_set_argument_are_reported(tmp_path: Path, argument: 
         read_held_out(held_out_argument(argument.format(tmp_path)), NORMALIZER)
 
 
+def test_a_line_that_only_a_later_reference_has_is_left_out_by_its_number(tmp_path: Path) -> None:
+    for name, text in (("a.en", "Yes.\n\n"), ("a.fa", "بله.\n\n"), ("b.fa", "آری.\nنه.\n")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    test_set = read_held_out(held_out_argument(f"{tmp_path}/a.en:{tmp_path}/a.fa:{tmp_path}/b.fa"), NORMALIZER)
+    assert (test_set.references, test_set.left_out) == ((("بله.", "آری."),), (2,))
+
+
 def test_held_out_of_run_gives_sources_test_sets_and_a_validation_sample(tmp_path: Path) -> None:
     # Two sources with a split, a test source, of which one pair has a blank side, and an extra test set.
     for name in ("a", "b"):

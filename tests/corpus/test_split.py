@@ -120,6 +120,10 @@ EXAMPLES = {
         "train: fox-1 near_held_out, hole-2 near_held_out, the-3 train",
         "test: fox!-4 test, fox?-5 test, hole!-6 test",
     ],
+    "near-duplicates of a test set are no validation text": [
+        "auto: a-a train, fox-1 near_held_out, c-c test",
+        "test: fox!-2 test",
+    ],
     "near-duplicates are found though both resemble a test set, which may have one of them elsewhere": [
         "train: apples-1 near_held_out",
         "train: apple-2 near_duplicate",

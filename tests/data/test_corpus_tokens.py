@@ -16,7 +16,7 @@ from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.prepare import prepare_corpus
 from translator.data import corpus_tokens
 from translator.data.corpus_tokens import STORED_SPLITS, open_tokens
-from translator.subword import prepare_subword
+from translator.subword import SubwordPair, prepare_subword
 from translator.subword.source_text import training_pair
 
 NORMALIZER = Normalizer(NormalizationConfig())
@@ -40,7 +40,7 @@ def test_stores_have_the_ids_of_the_text_as_the_models_see_it_whatever_the_numbe
     subword, _ = prepare_subword(unigram(placeholders=4), corpus, tmp_path / "subword")
 
     monkeypatch.setattr(corpus_tokens, "_BLOCK_PAIRS", 7)
-    stores, _ = open_tokens(corpus, subword, NORMALIZER, tmp_path / "1")
+    stores, fingerprint = open_tokens(corpus, subword, NORMALIZER, tmp_path / "1")
     for split in STORED_SPLITS:
         for number, (raw_source, raw_target) in enumerate(corpus.pairs(split, "pairs")):
             normalized = NORMALIZER.source(raw_source), NORMALIZER.target(raw_target)
@@ -49,6 +49,9 @@ def test_stores_have_the_ids_of_the_text_as_the_models_see_it_whatever_the_numbe
             assert source_rows.ids.tolist() == subword.source.encode_one(source)
             assert target_rows.ids.tolist() == subword.target.encode_one(target)
         assert len(stores[split]) == number + 1
+
+    joint = SubwordPair(subword.source, subword.source)
+    assert open_tokens(corpus, joint, NORMALIZER, tmp_path / "joint")[1] != fingerprint, "its ids mean other pieces"
 
     def passed_to_a_process(setup: Any, items: Iterable[Any], _: int) -> Generator[Any, None, None]:
         """Pickle the work, as for another process, which takes seconds to start."""

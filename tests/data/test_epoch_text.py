@@ -56,6 +56,10 @@ def test_each_draw_of_a_pair_is_augmented_anew(sampled_text: EpochText) -> None:
     assert differences > len(english) / 9  # a third of the pairs
 
 
+def test_each_epoch_draws_other_pieces(sampled_text: EpochText) -> None:
+    assert rows(sampled_text, epoch=1) != rows(sampled_text, epoch=0)
+
+
 def test_only_pairs_that_are_said_to_change_do(sampled_text: EpochText) -> None:
     plain = dataclasses.replace(sampled_text, sampling=0.0)
     augmented = dataclasses.replace(plain, augmentation=AugmentationConfig(typos=0.5, final_punctuation=0.5))

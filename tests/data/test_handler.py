@@ -147,6 +147,14 @@ def test_the_shares_of_all_ranks_are_the_batches_of_one_process(
             assert share.target_tokens == sum(whole.target_tokens for whole, _ in expected)
 
 
+def test_a_plan_does_not_depend_on_how_many_pairs_are_encoded_at_once(
+    sampled: DataHandler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = sampled.training_batches.plan(0)
+    monkeypatch.setattr("translator.data.training_batches._PAIRS_AT_ONCE", 7)
+    assert np.array_equal(sampled.training_batches.plan(0).target_lengths, expected.target_lengths)
+
+
 def test_other_processes_make_the_same_batches(sampled: DataHandler) -> None:
     start = DataPosition(0, 6)
     with contextlib.closing(sampled.training_batches.steps(start, 2)) as steps:

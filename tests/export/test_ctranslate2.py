@@ -121,6 +121,15 @@ def test_beam_search_mostly_matches_torch_and_stops_no_earlier(engines: Engines,
         assert all(len(hypothesis.tokens) + hypothesis.finished <= longest for hypothesis in hypotheses)
 
 
+def test_the_best_of_a_list_is_the_single_translation(engines: Engines, rows: list[list[int]]) -> None:
+    # CTranslate2's own scores leave out forced tokens, and renormalize without forbidden ones.
+    config = BEAM.model_copy(update={"min_length_ratio": 1.5, "no_repeat_ngram": 1})
+    prefixes: list[list[int]] = [[], [30, 30, 40]] * (len(rows) // 2)
+    lists = engines.exported.find(SearchRequest(rows, config, 4, prefixes))
+    single = engines.exported.find(SearchRequest(rows, config, 1, prefixes))
+    assert tokens_of(best_of(lists)) == tokens_of(best_of(single))
+
+
 def doubles(hypotheses: Sequence[Hypothesis], after: int) -> int:
     """Return how often a token follows itself, from position `after` on."""
     count = 0

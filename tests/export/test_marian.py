@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.export_stand_ins import POST, sample_pairs, sample_rows, stand_in
 from translator.config import SearchConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN
-from translator.core import EOS, PAD, SOS
+from translator.core import EOS, PAD, SOS, UNK
 from translator.data import collate_source
 from translator.errors import InputError
 from translator.export.marian import generation_config, write_marian_weights
@@ -60,7 +60,14 @@ def test_logits_agree(activation: str, tied: str, subword: SubwordPair, joint: S
 
 def test_generation_config_follows_the_sampling_settings() -> None:
     sampling = SearchConfig(method="sampling", temperature=0.7, top_p=0.9, no_repeat_ngram=3)
-    expected = {"do_sample": True, "temperature": 0.7, "top_k": 0, "top_p": 0.9, "no_repeat_ngram_size": 3}
+    expected: dict[str, Any] = {
+        "do_sample": True,
+        "temperature": 0.7,
+        "top_k": 0,
+        "top_p": 0.9,
+        "no_repeat_ngram_size": 3,
+    }
+    expected["suppress_tokens"] = [PAD, UNK, SOS]
     assert expected.items() <= generation_config(POST, sampling).items()
 
 

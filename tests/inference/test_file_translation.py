@@ -14,6 +14,7 @@ from translator.inference.files import block_translation
 from translator.inference.files.document import Document
 from translator.inference.files.file_translation import translate_file
 from translator.inference.files.output_formats import OutputForm
+from translator.subword.glossary import Glossary
 
 LINES = loud().searcher.batch_rows  # of a block, in these tests
 TEXT = OutputForm()
@@ -121,7 +122,7 @@ def test_what_was_translated_before_a_stop_is_not_translated_again(source: Path,
     assert names(output) == ["text"]
 
 
-@pytest.mark.parametrize("what", ["input", "form", "search", "weights", "device"])
+@pytest.mark.parametrize("what", ["input", "form", "search", "terms", "weights", "device"])
 def test_a_partial_file_of_other_input_or_settings_is_kept_not_resumed(what: str, source: Path, output: Path) -> None:
     older = interrupted(source, output)
     before = older.read_bytes()
@@ -130,6 +131,8 @@ def test_a_partial_file_of_other_input_or_settings_is_kept_not_resumed(what: str
     translator = loud(max_length_ratio=3.0 if what == "search" else 2.0)
     if what == "input":
         source.write_text(source.read_text(encoding="utf-8").replace("line 7", "line x"), encoding="utf-8")
+    elif what == "terms":
+        translator.glossary = Glossary({"line": "خط"})
     elif what == "weights":
         translator.identity = "others"
     elif what == "device":

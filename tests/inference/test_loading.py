@@ -73,6 +73,15 @@ def test_an_ensemble_has_an_identity_of_its_own(random_run: Path) -> None:
     assert single.identity != ensemble.identity
 
 
+def test_an_ensemble_takes_no_longer_sentence_than_its_members(random_run: Path, tmp_path: Path) -> None:
+    shorter = RunFolder(shutil.copytree(random_run, tmp_path / "shorter", symlinks=True))
+    settings = yaml.safe_load(shorter.config_file.read_text(encoding="utf-8"))
+    settings["batching"]["max_length"] = 9
+    shorter.config_file.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    for runs in ([random_run, shorter.path], [shorter.path, random_run]):
+        assert Translator.load(runs).max_length == 9
+
+
 def test_runs_of_different_normalization_are_refused_as_an_ensemble(random_run: Path, tmp_path: Path) -> None:
     # A copy that differs in one setting.
     stranger = RunFolder(shutil.copytree(random_run, tmp_path / "stranger", symlinks=True))

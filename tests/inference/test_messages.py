@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from translator.inference.files.messages import numbered_formats, same_formats, without_mark
+from translator.inference.files.messages import Messages, numbered_formats, same_formats, without_mark
 
 EXAMPLES = yaml.safe_load(Path(__file__).with_name("messages.yaml").read_text(encoding="utf-8"))
 
@@ -23,3 +23,13 @@ def test_the_model_reads_numbers_for_format_strings(message: str, text: str) -> 
 @pytest.mark.parametrize(("message", "translation", "survive"), EXAMPLES["formats"])
 def test_format_strings_must_survive(message: str, translation: str, survive: bool) -> None:
     assert same_formats(message, translation) == survive
+
+
+@pytest.mark.parametrize(("forms", "texts"), [(1, ["{1} books"]), (2, ["A book", "{1} books"])])
+def test_the_singular_is_translated_for_the_first_of_several_forms(
+    forms: int, texts: list[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "app.po"
+    header = f'msgid ""\nmsgstr "Plural-Forms: nplurals={forms}; plural=0;\\n"\n\n'
+    file.write_text(header + 'msgid "A book"\nmsgid_plural "%d books"\nmsgstr[0] ""\n', encoding="utf-8")
+    assert Messages(file).texts == texts

@@ -81,6 +81,8 @@ def test_a_paragraph_may_cross_blocks(tmp_path: Path) -> None:
     file = tmp_path / "long"
     file.write_text("a\n" * LINES_AT_ONCE + "b\n\n- c\nd\n- e\n", encoding="utf-8")
     assert through(file, loud(), paragraphs=True) == "A " * LINES_AT_ONCE + "B\n\n- C D\n- E\n"
+    rows = through(file, loud(), OutputForm("tsv"), paragraphs=True).splitlines()
+    assert [row.split("\t")[0] for row in rows] == ["1", "2", "3", "4"], "the lines are numbered anew"
 
 
 def test_rules_headings_and_fences_stand_alone(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.known_model import PRODUCIBLE, KnownModel, MayFollow, assert_same_hypotheses, sources
+from tests.support.known_model import PRODUCIBLE, VOCABULARY, KnownModel, MayFollow, assert_same_hypotheses, sources
 from tests.support.search_settings import ALPHAS, NORMALIZATIONS, SEEDS, beam
 from translator.config import SearchConfig
 from translator.core import EOS, UNK
@@ -55,6 +55,13 @@ def definition(sentence: ConstrainedSentence, ngram_length: int, no_doubles: boo
         return True
 
     return may_follow
+
+
+def test_a_hypothesis_that_cannot_continue_ends() -> None:
+    request = SearchRequest(rows=[[10]], config=SearchConfig(no_repeat_ngram=1))
+    constraints = Constraints(request, [9], torch.device("cpu"))
+    forbidden = constraints.forbidden(torch.tensor([[4, 5, 6], [4, 5, 5]]), torch.tensor([0, 0]), VOCABULARY)
+    assert [(~row).nonzero().flatten().tolist() for row in forbidden] == [[EOS], [6]]
 
 
 @settings(max_examples=60)

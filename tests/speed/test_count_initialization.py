@@ -86,6 +86,16 @@ def test_neighbour_vectors_match_a_plain_svd_of_mutual_information() -> None:
     np.testing.assert_allclose(vectors @ vectors.T, expected_products, atol=1e-3)
 
 
+def test_a_source_row_is_the_mean_head_row_of_its_translations_beyond_their_frequency() -> None:
+    model = Transformer(NetworkSettings(32, 2, 1, 1, feed_forward=64), 13, 13)
+    initialize_from_counts(model, SOURCE_ROWS, TARGET_ROWS)
+    table = torch.from_numpy(translation_probabilities(SOURCE_ROWS, TARGET_ROWS, 13, 13))
+    frequencies = torch.bincount(torch.from_numpy(TARGET_ROWS.ids), minlength=13) / len(TARGET_ROWS.ids)
+    expected = (table - frequencies / 2).clamp(min=0) @ model.head_weight
+    directions = torch.nn.functional.normalize(expected[4:])
+    torch.testing.assert_close(model.source_embedding.tokens.weight[4:], directions)
+
+
 @pytest.mark.parametrize(("norm", "tied"), [("pre", "none"), ("post", "target")])
 def test_a_model_translates_words_before_its_first_update(norm: NormOrder, tied: Literal["none", "target"]) -> None:
     torch.manual_seed(1)

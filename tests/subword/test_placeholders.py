@@ -75,6 +75,15 @@ def test_putting_back_what_was_cut_out_restores_any_text(text: str, count: int) 
     assert put_back(shown, copied).replace(" ", "") == without_placeholders.replace(" ", "")
 
 
+def test_neighbouring_numbers_share_the_last_placeholder_beside_an_address() -> None:
+    text, copied = cut_out("See www.a.org: 1, 2.", PLACEHOLDERS[:2])
+    assert (text, list(copied.values())) == (f"See {FIRST}: {SECOND}.", ["www.a.org", "1, 2"])
+
+
+def test_a_part_comes_back_once_though_the_model_repeats_its_placeholder() -> None:
+    assert put_back(f"{FIRST} and {FIRST} of {SECOND}", {FIRST: "12"}) == "12 and of"
+
+
 @given(st.text(st.sampled_from([*PLACEHOLDERS, *"1 a@.org"])), st.integers(0, 3))
 def test_only_the_placeholders_of_copied_parts_are_in_the_text(text: str, count: int) -> None:
     shown, copied = cut_out(f"12 {text}", PLACEHOLDERS[:count])
