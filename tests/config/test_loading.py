@@ -76,6 +76,10 @@ def test_all_mistakes_are_reported_together_with_their_lines() -> None:
             "evaluation: {test_sets: [{name: -a, path: a}]}",
             "evaluation.test_sets.0.name: expected letters, digits, `_`",
         ),
+        (
+            "evaluation: {external_metrics: [{name: judge, command: 'judge {src}'}]}",
+            "evaluation.external_metrics.0.command: `command` must be a command of a shell, with no other braces",
+        ),
         (r'training: {initialize_from: "a\0b"}', r"training.initialize_from: expected a path without control chara"),
     ],
 )

@@ -69,6 +69,9 @@ def test_overrides_of_sources_apply_before_a_recipe_exists(overrides: list[str],
     assert with_overrides(sources, [*keys, "model.d_model=8"]) == [sources[0], changed]
 
 
+LONG_NAMES = [f"{'a' * 70}.tsv", f"{'a' * 70}b.tsv"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [
@@ -76,6 +79,7 @@ def test_overrides_of_sources_apply_before_a_recipe_exists(overrides: list[str],
         ([["my.fa", "my.en"]], ["my"]),
         ([["my.en", "my.fa"], ["my.tsv", "b.tsv"]], ["my", "my-2", "b"]),
         ([["my.tsv", "my.tsv", "my-2.tsv"]], ["my", "my-2", "my-2-2"]),
+        ([LONG_NAMES], ["a" * 50, f"{'a' * 50}-2"]),
         ([["my.en:my.fa", "texts.gz:my.fa"]], ["my", "texts"]),
     ],
 )
@@ -86,7 +90,7 @@ def test_corpus_arguments_become_sources_with_names_of_their_own(
     Path("my.en").write_bytes(ENGLISH)
     Path("texts.gz").write_bytes(gzip.compress(ENGLISH))
     Path("my.fa").write_bytes(PERSIAN)
-    for name in ("my.tsv", "my-2.tsv", "b.tsv"):
+    for name in ("my.tsv", "my-2.tsv", "b.tsv", *LONG_NAMES):
         Path(name).write_bytes(TABLE)
     corpora = corpora_in_arguments(arguments)
     assert [corpus.name for corpus in corpora] == names

@@ -47,6 +47,13 @@ def test_an_input_is_never_the_output(engine: Path, book: Path) -> None:
     assert contents(book.parent)["book.en"] == before["book.en"]
 
 
+def test_a_glossary_is_never_the_output(engine: Path, book: Path) -> None:
+    terms = write_lines(book.with_name("terms.tsv"), ["book\tجزوه"])
+    message = refusal(*translate(engine, book, terms), "--glossary", terms)
+    assert f"the output {terms} is the input itself; give another output" in message
+    assert read_lines(terms) == ["book\tجزوه"]
+
+
 @pytest.mark.parametrize("file", ["config.yaml", "checkpoints/last/model.safetensors", "evaluation/scores.json"])
 def test_a_file_of_a_run_is_never_the_output(engine: Path, book: Path, file: str) -> None:
     before = (engine / file).read_bytes()

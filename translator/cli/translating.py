@@ -44,7 +44,8 @@ def translate(options: argparse.Namespace, stop: StopRequest) -> None:
                 "--prefix, --column and --paragraphs"
             )
         if options.output is not None:
-            refuse_input_as_output([source], options.output)
+            inputs = [Path(file) for file in (source, options.glossary) if file is not None]
+            refuse_input_as_output(inputs, options.output)
             refuse_other_subtitles(source, Path(options.output))
     runs = tuple(chosen_runs(options.runs))
     load = partial(load_model, runs, options.engine, options.checkpoint, options.device, tuple(overrides))

@@ -3,6 +3,7 @@
 The sections `corpus`, `training` and `search` have files of their own.
 """
 
+import shlex
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from pydantic import Field
@@ -162,6 +163,16 @@ class ExternalMetric(Section, effect=Effect.FREE):
     """Its name in the tables of scores."""
     command: Annotated[str, Field(min_length=1)]
     """A command that prints one score a line; `{source}`, `{hypothesis}` and `{reference}` are files of lines."""
+
+    @rule("`command` must be a command of a shell, with no other braces than `{source}`, `{hypothesis}`, `{reference}`")
+    def _has_a_command(self) -> bool:
+        """Braces of the program itself are written twice."""
+        try:
+            for part in shlex.split(self.command):
+                part.format(source="", hypothesis="", reference="")
+        except (KeyError, IndexError, ValueError):
+            return False
+        return True
 
 
 class EvaluationConfig(Section, effect=Effect.FREE):

@@ -21,6 +21,7 @@ from translator.run.text import excerpt
 _NO_CORPUS: Final = re.compile(r"\..*|.*\.json|.*\.meta\.jsonl(\.gz)?", re.IGNORECASE)  # hidden files and metadata
 _TRAINING_SPLIT: Final = re.compile("train(?![a-z])", re.IGNORECASE)
 _HELD_OUT_SPLIT: Final = re.compile("(validation|valid|val|devtest|dev|test|eval)(?![a-z])", re.IGNORECASE)
+_LONGEST_NAME: Final = 50  # characters; a number, or "-new", may follow, and a recipe allows 60
 _ROLES: Final[dict[str, LanguageCode]] = {"source": "en", "target": "fa"}  # names of the sides in packages of Argos
 
 _LONGEST_LISTING: Final = 1000  # characters of a message
@@ -108,7 +109,7 @@ def path_exists(path: str) -> bool:
 
 def _name(path: str) -> str:
     stem = Path(path).resolve().name.split(".")[0]
-    return re.sub(r"[^\w-]+", "_", stem).lstrip("-")[:60] or "corpus"
+    return re.sub(r"[^\w-]+", "_", stem).lstrip("-")[:_LONGEST_NAME] or "corpus"
 
 
 # --- files ---

@@ -11,6 +11,7 @@ from translator.config import SourceConfig, load_config
 from translator.config.loading import config_of
 from translator.config.paths import absolute_path
 from translator.corpus.reading.pairs import read_pairs
+from translator.errors import CorpusError
 from translator.recipes.recipe_text import Choice, put_settings, recipe_text, recipe_values
 from translator.run.files import write_text
 from translator.run.logging import progress_bar
@@ -180,6 +181,10 @@ def find_recipe(
 
     # 2. Choose settings by the size of the text.
     size = measure(sources)
+    if size.pairs == 0:
+        raise CorpusError(
+            f"{name}: no pair can be used; check the files, and the settings of `--set` that choose pairs"
+        )
     values, choices = plan_settings(file, sources, size, gpu=gpu, direction=direction)
     config_of(values, str(file), overrides)  # an override that does not fit is told before anything is written
 
