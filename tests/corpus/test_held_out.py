@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.toy_corpora import write_pairs
@@ -46,7 +46,6 @@ evaluation: {{test_sets: [{{name: news, path: "{folder}/news.tsv"}}]}}
 """
 
 
-@settings(deadline=None)
 @given(LINES)
 def test_each_line_is_scored_or_left_out(lines: list[tuple[str, list[str]]]) -> None:
     """A complete last line spares the error for a set without any."""

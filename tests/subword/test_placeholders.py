@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.sentences import ENGLISH, PERSIAN, trained, unigram
@@ -67,7 +67,6 @@ def test_urls_emails_handles_emoji_files_and_numbers_are_cut_out(text: str, copi
         assert part not in shown
 
 
-@settings(deadline=None)
 @given(st.text(), st.integers(0, 3))
 def test_putting_back_what_was_cut_out_restores_any_text(text: str, count: int) -> None:
     shown, copied = cut_out(text, PLACEHOLDERS[:count])
@@ -85,7 +84,6 @@ def test_a_part_comes_back_once_though_the_model_repeats_its_placeholder() -> No
     assert put_back(f"{FIRST} and {FIRST} of {SECOND}", {FIRST: "12"}) == "12 and of"
 
 
-@settings(deadline=None)
 @given(st.text(st.sampled_from([*PLACEHOLDERS, *"1 a@.org"])), st.integers(0, 3))
 def test_only_the_placeholders_of_copied_parts_are_in_the_text(text: str, count: int) -> None:
     shown, copied = cut_out(f"12 {text}", PLACEHOLDERS[:count])
