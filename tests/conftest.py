@@ -32,6 +32,8 @@ hypothesis.settings.load_profile("without deadline")
 
 DEAREST = (
     "test_docs_commands.py",
+    "bench/test_verbs.py",
+    "bench/test_gpu.py",
     "fence/test_deriving.py",
     "fence/test_tags.py",
     "training/test_distributed.py",
