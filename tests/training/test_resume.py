@@ -92,10 +92,8 @@ def test_resumed_equals_uninterrupted_at_the_border_of_an_epoch(tiny: Any, tmp_p
     assert_same_bits(resumed.training, expected.training)
 
 
-def test_a_stop_during_validation_saves_and_the_validation_is_repeated(
-    tiny: Any, trained: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    halved = tiny(f"run.directory={tmp_path}/halved")
+def stop_during_validation(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Train until a signal comes while the run validates."""
     original = Validator.validate
 
     def validate_with_a_signal(self: Validator, check_stop: Callable[[], None]) -> Any:
@@ -104,7 +102,14 @@ def test_a_stop_during_validation_saves_and_the_validation_is_repeated(
 
     with monkeypatch.context() as patch:
         patch.setattr(Validator, "validate", validate_with_a_signal)
-        interrupted(halved)
+        interrupted(config)
+
+
+def test_a_stop_during_validation_saves_and_the_validation_is_repeated(
+    tiny: Any, trained: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    halved = tiny(f"run.directory={tmp_path}/halved")
+    stop_during_validation(halved, monkeypatch)
     state = load_checkpoint(find_checkpoint(checkpoints(halved), "last")).state
     assert (state.step, state.progress["validated_step"]) == (6, 0)
 
@@ -132,14 +137,6 @@ def test_a_validation_at_the_end_that_a_stop_left_open_is_made_up_for(
     tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tiny("training.max_steps=2", "training.validate_every=100")
-    original = Validator.validate
-
-    def validate_with_a_signal(self: Validator, check_stop: Callable[[], None]) -> Any:
-        kill_ourselves(signal.SIGINT)
-        return original(self, check_stop)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Validator, "validate", validate_with_a_signal)
-        interrupted(config)
+    stop_during_validation(config, monkeypatch)
     assert steps_saved(checkpoints(config)) == [2]
     assert run(config).progress.validated_step == 2
