@@ -1,6 +1,8 @@
 """Near-duplicates: how often they are found, and which of them go."""
 
 import random
+import tempfile
+from pathlib import Path
 
 import numpy as np
 from hypothesis import given
@@ -11,7 +13,7 @@ from translator.corpus.selecting.near_duplicates import (
     MINIMUM_NGRAMS,
     NGRAM,
     ROWS,
-    find_near_duplicates,
+    NearDuplicateIndex,
     signatures,
 )
 
@@ -63,7 +65,9 @@ def test_each_dropped_near_duplicate_resembles_an_earlier_kept_pair(data: st.Dat
     keys = np.array([data.draw(row) for _ in texts], dtype=np.uint64)
     order = data.draw(st.lists(st.sampled_from(range(len(texts))), unique=True))
 
-    found = find_near_duplicates(keys, np.array(order, dtype=np.int64), threshold, texts.__getitem__).tolist()
+    with tempfile.TemporaryDirectory() as folder, NearDuplicateIndex(Path(folder)) as index:
+        index.add(texts, keys)
+        found = index.find(np.array(order, dtype=np.int64), threshold).tolist()
     assert found == survivors_by_definition(keys.tolist(), order, threshold, texts)
 
 

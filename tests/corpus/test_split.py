@@ -15,7 +15,7 @@ from translator.config import CorpusConfig, FilterConfig, SourceConfig, SplitCon
 from translator.corpus.selecting.duplicates import Hashes, mix
 from translator.corpus.selecting.near_duplicates import NearDuplicateIndex, signatures
 from translator.corpus.selecting.selection import select_pairs
-from translator.corpus.selecting.split import FATES, SPLITS, assign_splits
+from translator.corpus.selecting.split import FATES, SPLITS, TRAIN, assign_splits
 from translator.errors import CorpusError
 
 SOURCE = SourceConfig(name="mizan", path="mizan.zip")
@@ -95,14 +95,16 @@ def selected(sources: Sources, near_duplicates: float | None = 0.9, method: str 
         split=SplitConfig.model_validate({"validation": 1, "test": 1, "method": method}),
     )
     keys_of_sources = []
+    fates_of_sources = []
     texts = []
     for _, pairs in sources:
         hashes = [[zlib.crc32(side.encode()) for side in pair] for pair in pairs]
         keys_of_sources.append(np.array(hashes, dtype=np.uint64).reshape(-1, 2))
+        fates_of_sources.append(np.full(len(pairs), TRAIN, dtype=np.int8))
         texts += [TEXTS.get(english, "") for english, _ in pairs]
     with tempfile.TemporaryDirectory() as folder, NearDuplicateIndex(Path(folder)) as index:
         index.add(texts, signatures(texts))
-        fates = select_pairs(config, keys_of_sources, index.find)
+        fates = select_pairs(config, fates_of_sources, keys_of_sources, index.find)
     return [[FATES[fate] for fate in source_fates] for source_fates in fates]
 
 

@@ -1,29 +1,13 @@
 """The counts of a preparation: pairs by source, rule and split, with examples, as JSON and as a table."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from translator.corpus.selecting.filters import FILTER_MEANINGS
-from translator.corpus.selecting.split import SELECTION_MEANINGS, SPLITS
+from translator.corpus.selecting.split import MEANINGS, READING_RULES, SPLITS
 from translator.run.text import text_table
-
-READING_MEANINGS: Final[Mapping[str, str]] = {
-    "invalid_utf8": "The line has bytes that are not UTF-8.",
-    "line_too_long": "The line is longer than 1 MiB.",
-    "bad_row": "The row has other columns than the table or lacks a text, or the unit of the TMX is not XML.",
-    "missing_language": "The unit of the TMX has no English, or no Persian.",
-    "fuzzy_message": "The message has no finished translation: it is marked fuzzy.",
-    "untranslated_message": "The message has no translation.",
-    "obsolete_message": "The program has the message no more.",
-    "low_score": "The score is below `min_score` of the source.",
-}
-"""The rules that drop a line while it is read, before those of `PAIR_RULES`."""
-MEANINGS: Final[Mapping[str, str]] = {**READING_MEANINGS, **FILTER_MEANINGS, **SELECTION_MEANINGS}
-"""What each rule means, for people, in the order of the rules; a pair counts under the first rule that drops it."""
 
 EXAMPLES: Final = 3  # of each rule and source
 SHOWN_CHARACTERS: Final = 300
@@ -38,6 +22,12 @@ class Example:
     target: str
 
 
+def shortened(line: bytes) -> str:
+    """Return a line of a text without its end, for an example."""
+    text = line[:-1].decode("utf-8")
+    return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
+
+
 @dataclass
 class SourceReport:
     """Counts of one entry of `corpus.sources`: pairs read = pairs dropped by any rule + pairs kept in any split."""
@@ -48,33 +38,13 @@ class SourceReport:
     dropped: Counter[str] = field(default_factory=Counter)  # by rule
     kept: Counter[str] = field(default_factory=Counter)  # by split
     examples: dict[str, list[Example]] = field(default_factory=dict)  # the first pairs that each rule dropped
-    left_out: list[int] = field(default_factory=list)  # pairs, from 1, that a source without filters lost
+    left_out: list[int] = field(default_factory=list)  # pairs, from 1, that a source for testing lost
     notes: list[str] = field(default_factory=list)  # on what was not read
 
     @property
     def out(self) -> int:
         """The number of pairs that were kept."""
         return self.kept.total()
-
-    def drop(self, rule: str, line: int, source: str, target: str) -> None:
-        """Count a pair that `rule` drops; keep it as an example if it is one of the first."""
-        self.dropped[rule] += 1
-        examples = self.examples.setdefault(rule, [])
-        if len(examples) < EXAMPLES:
-            examples.append(Example(line, _shortened(source), _shortened(target)))
-
-    def add(self, later: "SourceReport") -> None:
-        """Add the counts of later pairs."""
-        self.left_out += [self.read + place for place in later.left_out]
-        self.read += later.read
-        self.dropped.update(later.dropped)
-        self.kept.update(later.kept)
-        for rule, examples in later.examples.items():
-            self.examples[rule] = [*self.examples.get(rule, ()), *examples][:EXAMPLES]
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
 
 
 @dataclass
@@ -112,7 +82,9 @@ class CorpusReport:
         if len(columns) > 1:
             total = SourceReport(name="total", use="")
             for source in self.sources:
-                total.add(source)
+                total.read += source.read
+                total.dropped.update(source.dropped)
+                total.kept.update(source.kept)
             columns.append(("total", total))
         return columns
 
@@ -124,7 +96,7 @@ class CorpusReport:
         """Return a line for each source and rule on the lines that could not be read, and for each note."""
         lines = []
         for title, source in self.titled_sources():
-            for rule in READING_MEANINGS:
+            for rule in READING_RULES:
                 count = source.dropped[rule]
                 if count:
                     lines_are = "line" if count == 1 else "lines"
@@ -153,28 +125,22 @@ class CorpusReport:
 
 def format_report(report: CorpusReport) -> str:
     """Return the counts as a table: a column for each source, a row for each split and each rule that dropped pairs."""
+    # 1. The table, with shares of the pairs that were read.
     columns = report.columns()
-    header = ["pairs", *(title for title, _ in columns)]
-    sources = [source for _, source in columns]
+    rules = report.rules_used()
+    labels = ["in", *(f"  dropped: {rule}" for rule in rules), "out", *(f"  {split}" for split in SPLITS)]
+    cells = []
+    for _, source in columns:
+        counts = [*(source.dropped[rule] for rule in rules), source.out, *(source.kept[split] for split in SPLITS)]
+        shares = [f"{count:,}{_share(count, source.read)}" for count in counts]
+        cells.append([f"{source.read:,}{_NO_SHARE}", *shares])
+    table = text_table(["pairs", *(title for title, _ in columns)], list(zip(labels, *cells, strict=True)))
 
-    # 1. The rows, with shares of the pairs that were read.
-    read = [source.read for source in sources]
-    rows = [["in", *(f"{count:,}{_NO_SHARE}" for count in read)]]
-    for rule in report.rules_used():
-        rows.append(_row(f"  dropped: {rule}", [source.dropped[rule] for source in sources], read))
-    rows.append(_row("out", [source.out for source in sources], read))
-    for split in SPLITS:
-        rows.append(_row(f"  {split}", [source.kept[split] for source in sources], read))
-
-    # 2. The notes below the table.
-    lines = [text_table(header, rows), *report.reading_notes()]
+    # 2. The notes below it.
+    lines = [table, *report.reading_notes()]
     for test_set in report.test_sets:
         lines.append(f"kept out of training: test set {test_set.name}, {test_set.out:,} pairs")
     return "\n".join(lines)
-
-
-def _row(label: str, counts: Sequence[int], read: Sequence[int]) -> list[str]:
-    return [label, *(f"{count:,}{_share(count, whole)}" for count, whole in zip(counts, read, strict=True))]
 
 
 _NO_SHARE: Final = " " * 7

@@ -3,10 +3,11 @@
 1. read and clean      all pairs, in worker processes; their texts go to files (cleaning.py)
 2. find duplicates     by keys in memory and signatures on disk (duplicates.py, near_duplicates.py)
 3. select and split    each pair gets a split, or the rule that drops it (selection.py, split.py)
-4. report              pairs by source, rule and split, with examples (preparation_counts.py)
+4. count               pairs by source, rule and split, with examples (preparation_counts.py)
 5. write               the selected lines of each source are copied to their splits
 """
 
+import contextlib
 import itertools
 import shutil
 from collections.abc import Iterator, Sequence
@@ -19,17 +20,17 @@ from translator.config import CorpusConfig, SourceConfig
 from translator.corpus.fingerprint import PREPARE_VERSION, corpus_fingerprint
 from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.normalizer.rules import NormalizerRules
-from translator.corpus.preparation_counts import CorpusReport, SourceReport
+from translator.corpus.preparation_counts import EXAMPLES, CorpusReport, Example, SourceReport, shortened
 from translator.corpus.prepared_corpus import SIDES, PreparedCorpus, Side
-from translator.corpus.selecting.cleaning import NORMALIZED, RAW, Candidates, collect_candidates
+from translator.corpus.selecting.cleaning import NORMALIZED, RAW, CleanSource, clean_sources
 from translator.corpus.selecting.duplicates import Mask
 from translator.corpus.selecting.near_duplicates import NearDuplicateIndex
 from translator.corpus.selecting.selection import select_pairs
-from translator.corpus.selecting.split import FATES, SPLITS, TRAIN, Fates
+from translator.corpus.selecting.split import FATES, MEANINGS, SPLITS, TRAIN, Fates
 from translator.corpus.sources import source_files
 from translator.corpus.tags import tagged_lines, tags_of_sources
 from translator.errors import CorpusError
-from translator.run.files import new_folder, prepared_folder, restore_folders, storage_errors, write_json
+from translator.run.files import new_folder, prepared_folder, restore_folders, write_json
 from translator.run.logging import LOGGER, stage
 from translator.run.workers import processes_for
 
@@ -60,7 +61,9 @@ def prepare_corpus(
         fingerprint = corpus_fingerprint(config, test_sets, rules)
     directory = prepared_folder(config.prepared_directory, "corpus", fingerprint)
     restore_folders(directory.parent)  # a killed preparation, of any settings, may have left gigabytes
-    report = _finished_report(directory, fingerprint)
+    report = None
+    with contextlib.suppress(FileNotFoundError, ValueError):  # a damaged report is made again, with its text
+        report = CorpusReport.from_json((directory / _REPORT).read_bytes())
     if report is None:
         with new_folder(directory) as folder:
             report = _prepare(config, test_sets, rules, folder, fingerprint)
@@ -68,19 +71,6 @@ def prepare_corpus(
     if warning := report.split_warning():
         LOGGER.warning("%s", warning)
     return PreparedCorpus(directory, fingerprint, report, config.languages)
-
-
-def _finished_report(directory: Path, fingerprint: str) -> CorpusReport | None:
-    """Return the report on the prepared text in `directory`; None if it is missing, damaged, or of other inputs."""
-    path = directory / _REPORT
-    if not path.exists():
-        return None
-    try:
-        with storage_errors(path, "read"):
-            report = CorpusReport.from_json(path.read_bytes())
-    except ValueError:
-        return None
-    return report if report.fingerprint == fingerprint else None
 
 
 def _prepare(
@@ -102,22 +92,22 @@ def _prepare(
             for source in every_source.sources:
                 bytes_of_sources += sum(file.stat().st_size for file in source_files(source))
             processes = processes_for(config.workers, bytes_of_sources)
-            candidates = collect_candidates(every_source, rules, spool, index, processes)
+            texts = clean_sources(every_source, rules, spool, index, processes)
 
         # 2. and 3. Find duplicates and near-duplicates, select and split.
         with stage("select"):
-            fates = select_pairs(every_source, [source_candidates.keys for source_candidates in candidates], index.find)
+            clean_fates, keys = [text.fates for text in texts], [text.keys for text in texts]
+            fates = select_pairs(every_source, clean_fates, keys, index.find)
 
-    # 4. and 5. Report and write. The text of additional test sets is only kept out of the splits.
+    # 4. and 5. Count and write. The text of additional test sets is only kept out of the splits.
     count = len(config.sources)
+    reports = []
     with stage("write"):
-        for number, (source_candidates, source_fates) in enumerate(zip(candidates, fates, strict=True)):
-            _report_selection(source_candidates, source_fates)
-            if number < count:
-                tag = tags.get(source_candidates.report.name)
-                _write_splits(source_candidates, source_fates, folder, config.languages[0].code, tag)
+        for source, text, source_fates in zip(every_source.sources, texts, fates, strict=True):
+            reports.append(_report(source, text, source_fates))
+            if len(reports) <= count:
+                _write_splits(text, source_fates, folder, source.name, config.languages[0].code, tags.get(source.name))
     shutil.rmtree(spool)
-    reports = [source_candidates.report for source_candidates in candidates]
     _refuse_nothing(reports[:count])
     return CorpusReport(
         fingerprint=fingerprint,
@@ -128,17 +118,24 @@ def _prepare(
     )
 
 
-def _report_selection(candidates: Candidates, fates: Fates) -> None:
-    """Add to the report of a source how many pairs have each fate, with examples of those that are dropped."""
-    for code, split in enumerate(SPLITS):
-        candidates.report.kept[split] = int(np.count_nonzero(fates == code))
+def _report(source: SourceConfig, text: CleanSource, fates: Fates) -> SourceReport:
+    """Return how many pairs of a source have each fate, with examples of those that are dropped."""
+    counts = dict(zip(FATES, np.bincount(fates, minlength=len(FATES)).tolist(), strict=True))
+    report = SourceReport(name=source.name, use=source.use, read=len(fates), notes=text.notes)
+    report.kept.update({split: counts[split] for split in SPLITS})
+    report.dropped.update({rule: counts[rule] for rule in MEANINGS if counts[rule]})
     is_dropped = fates >= len(SPLITS)
-    texts = (_chosen_lines(candidates.folder / name, is_dropped) for name in RAW)
-    for code, line, english, persian in zip(fates[is_dropped], candidates.lines[is_dropped], *texts, strict=True):
-        candidates.report.drop(FATES[code], int(line), english[:-1].decode("utf-8"), persian[:-1].decode("utf-8"))
+    if source.use == "test":
+        report.left_out = (np.flatnonzero(is_dropped) + 1).tolist()
+    raw_texts = (_chosen_lines(text.folder / name, is_dropped) for name in RAW)
+    for code, line, english, persian in zip(fates[is_dropped], text.lines[is_dropped], *raw_texts, strict=True):
+        examples = report.examples.setdefault(FATES[code], [])
+        if len(examples) < EXAMPLES:
+            examples.append(Example(int(line), shortened(english), shortened(persian)))
+    return report
 
 
-def _write_splits(candidates: Candidates, fates: Fates, folder: Path, source_side: Side, tag: str | None) -> None:
+def _write_splits(text: CleanSource, fates: Fates, folder: Path, name: str, source_side: Side, tag: str | None) -> None:
     """Write the pairs of a source to `<split>/<name>.en` and `.fa` in `folder`; a split without pairs gets no files.
 
     Training text is normalized, and gets the `tag` of the source. Validation and test text stays raw: it is normalized
@@ -149,11 +146,11 @@ def _write_splits(candidates: Candidates, fates: Fates, folder: Path, source_sid
         if not is_chosen.any():
             continue
         (folder / split).mkdir(exist_ok=True)
-        for side, text in zip(SIDES, NORMALIZED if code == TRAIN else RAW, strict=True):
-            lines = _chosen_lines(candidates.folder / text, is_chosen)
+        for side, spooled in zip(SIDES, NORMALIZED if code == TRAIN else RAW, strict=True):
+            lines = _chosen_lines(text.folder / spooled, is_chosen)
             if code == TRAIN and side == source_side and tag is not None:
                 lines = tagged_lines(lines, tag)
-            with (folder / split / f"{candidates.report.name}.{side}").open("wb") as file:
+            with (folder / split / f"{name}.{side}").open("wb") as file:
                 file.writelines(lines)
 
 

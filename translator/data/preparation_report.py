@@ -12,9 +12,9 @@ from pydantic import TypeAdapter
 import translator
 from translator.config import Config
 from translator.core import UNK
-from translator.corpus.preparation_counts import MEANINGS, CorpusReport, format_report
+from translator.corpus.preparation_counts import CorpusReport, format_report
 from translator.corpus.prepared_corpus import PreparedCorpus
-from translator.corpus.selecting.split import Split
+from translator.corpus.selecting.split import MEANINGS, Split
 from translator.data.handler import DataHandler, LengthReport
 from translator.data.mixture import MixtureRow
 from translator.run.files import write_json, write_text

@@ -1,11 +1,12 @@
 """Cleaning, the first step of a preparation: normalize, filter and fold raw pairs, in chunks, in worker processes.
 
-The pairs that pass are the candidates: their texts go to files, since memory would not hold those of a large corpus.
+Each pair gets a fate: `TRAIN`, if it passes the filters, or the rule that drops it. The texts go to files, since memory
+would not hold those of a large corpus.
 """
 
 import contextlib
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -16,51 +17,50 @@ import numpy as np
 from translator.config import CorpusConfig
 from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.normalizer.rules import NormalizerRules
-from translator.corpus.preparation_counts import SourceReport
 from translator.corpus.reading.lines import Pair
 from translator.corpus.reading.pairs import read_pairs
 from translator.corpus.selecting.duplicates import Hashes, Keys, Numbers, pair_keys
 from translator.corpus.selecting.filters import EMPTY, PairFilter
 from translator.corpus.selecting.folding import fold
 from translator.corpus.selecting.near_duplicates import NearDuplicateIndex, signatures
+from translator.corpus.selecting.split import TRAIN, Fates, fate_of
 from translator.run.logging import progress_bar
 from translator.run.workers import map_in_order
 
 NORMALIZED: Final = ("normalized.en", "normalized.fa")  # what training reads
 RAW: Final = ("raw.en", "raw.fa")  # as read, for held-out text and examples
-_CHUNK_PAIRS: Final = 4096  # pairs in a chunk, which also ends at `_CHUNK_CHARACTERS` characters
-_CHUNK_CHARACTERS: Final = 1 << 20
+CHUNK_PAIRS: Final = 1024
 
-RawPairs = list[tuple[int, str, str, str | None]]  # the fields of each `Pair`, as tuples that pickle faster
-Chunk = tuple[int, RawPairs]
+Chunk = tuple[int, list[Pair]]
 """Consecutive pairs, and the number of their source."""
 
 
 class CleanChunk(NamedTuple):
-    """The N pairs of a chunk that passed the filters, and counts of all."""
+    """The N pairs of a chunk."""
 
     number: int  # of the source
-    report: SourceReport
-    texts: tuple[bytes, ...]  # a line for each pair, in UTF-8: the two sides of `NORMALIZED`, then those of `RAW`
+    texts: list[bytes]  # a line for each pair, in UTF-8: the two sides of `NORMALIZED`, then those of `RAW`
     lines: Numbers  # (N,) numbers of their lines in the source
+    fates: Fates  # (N,)
     keys: Keys  # (N, 2)
     folded: list[str]  # both folded sides of each pair as one text; empty if near-duplicates may stay
     bands: Hashes  # `signatures` of `folded`
 
 
-class Candidates(NamedTuple):
-    """The N pairs of one source that passed the filters, and counts of all."""
+class CleanSource(NamedTuple):
+    """The N pairs of one source."""
 
-    report: SourceReport
     folder: Path  # of the files `NORMALIZED` and `RAW`
+    notes: list[str]  # on what was not read
     lines: Numbers  # (N,) numbers of their lines in the source
+    fates: Fates  # (N,)
     keys: Keys  # (N, 2)
 
 
-def collect_candidates(
+def clean_sources(
     config: CorpusConfig, rules: NormalizerRules, folder: Path, index: NearDuplicateIndex, processes: int
-) -> list[Candidates]:
-    """Read all sources once; write the pairs that pass the filters below `folder`; memory: 32 bytes per pair.
+) -> list[CleanSource]:
+    """Read all sources once; write their texts below `folder`; memory: 33 bytes per pair.
 
     Sources for validation or testing lose only empty and unreadable pairs, so that filters do not change the meaning of
     a score. Raises CorpusError if a source cannot be read.
@@ -83,27 +83,21 @@ def collect_candidates(
                     yield number, chunk
 
     # The chunks come back in the order of reading, so those of a source stand together.
-    candidates: list[Candidates] = []
+    sources: list[CleanSource] = []
     with contextlib.closing(map_in_order(partial(Cleaner, config, rules), chunks(), processes)) as clean_chunks:
-        for number, source_chunks in itertools.groupby(clean_chunks, attrgetter("number")):
-            source = config.sources[number]
-            report = SourceReport(name=source.name, use=source.use, notes=notes[number])
-            candidates.append(_joined(source_chunks, report, folder / str(number), index))
-    return candidates
+        for number, chunks_of_source in itertools.groupby(clean_chunks, attrgetter("number")):
+            sources.append(_joined(chunks_of_source, notes[number], folder / str(number), index))
+    return sources
 
 
-def chunks_of(pairs: Iterable[Pair]) -> Iterator[RawPairs]:
-    """Yield the pairs of a source in one or more chunks; their borders depend only on the pairs."""
-    chunk: RawPairs = []
-    characters = 0
-    for pair in pairs:
-        if len(chunk) == _CHUNK_PAIRS or characters >= _CHUNK_CHARACTERS:
-            yield chunk
-            chunk = []
-            characters = 0
-        chunk.append((pair.line, pair.source, pair.target, pair.defect))
-        characters += len(pair.source) + len(pair.target)
+def chunks_of(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+    """Yield the pairs of a source in one or more chunks."""
+    remaining = iter(pairs)
+    chunk = list(itertools.islice(remaining, CHUNK_PAIRS))
     yield chunk
+    while len(chunk) == CHUNK_PAIRS:
+        chunk = list(itertools.islice(remaining, CHUNK_PAIRS))
+        yield chunk
 
 
 class Cleaner:
@@ -115,64 +109,49 @@ class Cleaner:
         self._broken_rule = PairFilter(config.filters).broken_rule
 
     def __call__(self, chunk: Chunk) -> CleanChunk:
-        """Return the pairs of `chunk` that pass the filters, normalized."""
-        # 1. Normalize and filter each pair.
+        """Return the pairs of `chunk`, normalized, and the fate of each."""
+        # 1. Normalize and filter each pair. Fold those that pass, so that their repetitions can be found.
         number, pairs = chunk
-        source = self._config.sources[number]
-        is_filtered = source.use in ("auto", "train")
-        report = SourceReport(name=source.name, use=source.use, read=len(pairs))
-        lines: list[int] = []
-        normalized: list[tuple[str, str]] = []
-        raw: list[tuple[str, str]] = []
-        for place, (line, raw_english, raw_persian, rule) in enumerate(pairs, start=1):
+        is_filtered = self._config.sources[number].use in ("auto", "train")
+        fates: list[int] = []
+        texts: list[tuple[str, ...]] = []
+        folded: list[tuple[str, str]] = []
+        for pair in pairs:
+            english, persian = pair.source, pair.target
+            rule = pair.defect
             if rule is None:
-                english = self._normalizer.source(raw_english)
-                persian = self._normalizer.target(raw_persian)
+                english, persian = self._normalizer.source(english), self._normalizer.target(persian)
                 rule = self._broken_rule(english, persian)
-                if rule is None or (rule != EMPTY and not is_filtered):
-                    lines.append(line)
-                    normalized.append((english, persian))
-                    raw.append((raw_english, raw_persian))
-                    continue
-            report.drop(rule, line, raw_english, raw_persian)
-            if not is_filtered:
-                report.left_out.append(place)
+                if not is_filtered and rule != EMPTY:
+                    rule = None
+            fates.append(TRAIN if rule is None else fate_of(rule))
+            texts.append((english, persian, pair.source, pair.target))
+            folded.append((fold(english), fold(persian)) if rule is None else ("", ""))
 
-        # 2. Fold the remaining pairs, so that their repetitions can be found.
-        folded = [(fold(english), fold(persian)) for english, persian in normalized]
+        # 2. Put them together.
         has_near_duplicates = self._config.filters.near_duplicates is not None
         folded_pairs = ["|".join(sides) for sides in folded] if has_near_duplicates else []
-
         return CleanChunk(
             number=number,
-            report=report,
-            texts=(*_as_lines(normalized), *_as_lines(raw)),
-            lines=np.array(lines, np.int64),
+            texts=["".join([f"{row[place]}\n" for row in texts]).encode() for place in range(4)],
+            lines=np.array([pair.line for pair in pairs], np.int64),
+            fates=np.array(fates, np.int8),
             keys=pair_keys(folded),
             folded=folded_pairs,
             bands=signatures(folded_pairs),
         )
 
 
-def _as_lines(pairs: Sequence[tuple[str, str]]) -> tuple[bytes, bytes]:
-    """Return both sides of `pairs` as UTF-8, each text with a line break at its end."""
-    english = "".join([f"{text}\n" for text, _ in pairs])
-    persian = "".join([f"{text}\n" for _, text in pairs])
-    return english.encode(), persian.encode()
-
-
-def _joined(chunks: Iterable[CleanChunk], report: SourceReport, folder: Path, index: NearDuplicateIndex) -> Candidates:
+def _joined(chunks: Iterable[CleanChunk], notes: list[str], folder: Path, index: NearDuplicateIndex) -> CleanSource:
     """Join the chunks of a source; write its texts to `folder`, and folded texts and signatures to `index`."""
     folder.mkdir()
-    lines: list[Numbers] = []
-    keys: list[Keys] = []
+    arrays = []
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context((folder / name).open("wb")) for name in (*NORMALIZED, *RAW)]
         for chunk in chunks:
             for file, text in zip(files, chunk.texts, strict=True):
                 file.write(text)
             index.add(chunk.folded, chunk.bands)
-            report.add(chunk.report)
-            lines.append(chunk.lines)
-            keys.append(chunk.keys)
-    return Candidates(report=report, folder=folder, lines=np.concatenate(lines), keys=np.concatenate(keys))
+            arrays.append((chunk.lines, chunk.fates, chunk.keys))
+    lines, fates, keys = map(np.concatenate, zip(*arrays, strict=True))
+    return CleanSource(folder=folder, notes=notes, lines=lines, fates=fates, keys=keys)

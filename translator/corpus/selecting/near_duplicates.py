@@ -10,7 +10,7 @@ at 0.8, 0.035 at 0.5 (Leskovec, Rajaraman and Ullman, "Mining of Massive Dataset
 import functools
 import itertools
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Self
 
@@ -27,7 +27,6 @@ _BASE: Final = np.uint64(0x9FB21C651E98DF25)  # an n-gram is a number in this ba
 _BLOCK: Final = 200  # texts per block, so that the n-grams of a block fit into the cache of a core
 # Multiplication by an odd number modulo 2 ** 32 permutes the hashes: one number for each row and band.
 _ORDERS: Final = (mix(np.arange(BANDS * ROWS, dtype=np.uint64), 1) >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
-_COMPARISONS: Final = 1 << 14  # that are listed at a time
 _CACHED_TEXTS: Final = 256
 
 # --- signatures ---
@@ -86,70 +85,6 @@ def _minima(texts: Sequence[str]) -> NDArray[np.uint32]:
 # --- the search ---
 
 
-def find_near_duplicates(
-    bands: Hashes, candidates: Numbers, threshold: float, text_of: Callable[[int], str]
-) -> Numbers:
-    """Return, for each of N pairs, the number of the surviving pair that it nearly repeats, or -1.
-
-    In each band, a pair is compared with the first and the last of the earlier pairs that have its key, or with the
-    survivors of those. So the cost is linear however many pairs share a key. Only a pair whose true Jaccard
-    similarity is `threshold` or more is dropped; a few such pairs are not found.
-
-    Args:
-        bands: (N, BANDS) `signatures` of all pairs; may be a memory map; it is read band by band.
-        candidates: numbers of the pairs to compare; of two similar pairs, the earlier one in this list survives.
-        threshold: smallest Jaccard similarity of near-duplicates.
-        text_of: returns the text of a pair, as it was given to `signatures`.
-    """
-    # 1. The comparisons of all bands. Each pair of places is one integer, so that `np.unique` sorts them and removes
-    # repetitions.
-    count = len(candidates)
-    comparisons = np.empty(0, dtype=np.int64)
-    for band in range(BANDS):
-        later_places, earlier_places = _places_with_equal_keys(bands[candidates, band])
-        comparisons = np.unique(np.concatenate([comparisons, later_places * count + earlier_places]))
-
-    # 2. Compare the texts in the order of `candidates`, a few at a time, since lists need more memory than arrays.
-    @functools.lru_cache(_CACHED_TEXTS)
-    def ngrams(number: int) -> set[str]:
-        text = text_of(number)
-        return {text[start : start + NGRAM] for start in range(len(text) - NGRAM + 1)}
-
-    survivors = np.full(len(bands), -1, dtype=np.int64)
-    for start in range(0, len(comparisons), _COMPARISONS):
-        later_places, earlier_places = np.divmod(comparisons[start : start + _COMPARISONS], count)
-        numbers = candidates[np.stack([later_places, earlier_places], axis=1)]
-        for later, earlier in numbers.tolist():
-            if survivors[later] >= 0:
-                continue
-            survivor = earlier if survivors[earlier] < 0 else int(survivors[earlier])
-            first, second = ngrams(later), ngrams(survivor)
-            shared = len(first & second)
-            if shared / (len(first) + len(second) - shared) >= threshold:
-                survivors[later] = survivor
-    return survivors
-
-
-def _places_with_equal_keys(keys: Hashes) -> tuple[Numbers, Numbers]:
-    """Return which places in `keys` (N,) are to be compared with which earlier ones of the same key: (M,) each.
-
-    A place is compared with the first and the last of the earlier places that have its key, not with all of them. The
-    key 0 means none.
-    """
-    # The places in the order of their keys; equal keys keep their order.
-    order = np.flatnonzero(keys)
-    order = order[np.argsort(keys[order], kind="stable")]
-    ordered = keys[order]
-    repeated = np.flatnonzero(ordered[1:] == ordered[:-1]) + 1
-    # Equal keys are neighbours, so a key begins where it is not repeated.
-    begins = np.arange(len(order))
-    begins[repeated] = 0
-    begins = np.maximum.accumulate(begins)
-    first = order[begins[repeated]]
-    last = order[repeated - 1]
-    return np.tile(order[repeated], 2), np.concatenate([first, last])
-
-
 class NearDuplicateIndex:
     """Folded pairs, numbered from 0 as added, and their signatures, in two files; 8 bytes of memory per pair."""
 
@@ -173,15 +108,65 @@ class NearDuplicateIndex:
             self._ends.append(self._ends[-1] + self._texts.write(text.encode()))
 
     def find(self, candidates: Numbers, threshold: float) -> Numbers:
-        """Return `find_near_duplicates` of the texts with the numbers `candidates`: shape (number of texts,)."""
-        count = len(self._ends) - 1
-        if count == 0:  # an empty file has no memory map
-            return np.empty(0, dtype=np.int64)
-        self._bands.flush()
-        bands = np.memmap(self._bands, dtype=np.uint64, mode="r", shape=(count, BANDS))
-        return find_near_duplicates(bands, candidates, threshold, self._text)
+        """Return, for each of all N pairs, the number of the surviving pair that it nearly repeats, or -1.
 
-    def _text(self, number: int) -> str:
+        In each band, a pair is compared with the first and the last of the earlier pairs that have its key, or with
+        the survivors of those. So the cost is linear however many pairs share a key. Only a pair whose true Jaccard
+        similarity is `threshold` or more is dropped; a few such pairs are not found.
+
+        Args:
+            candidates: numbers of the pairs to compare; of two similar pairs, the earlier one in this list survives.
+            threshold: smallest Jaccard similarity of near-duplicates.
+        """
+        survivors = np.full(len(self._ends) - 1, -1, dtype=np.int64)
+        if len(candidates) == 0:  # an empty file has no memory map
+            return survivors
+        self._bands.flush()
+        bands = np.memmap(self._bands, dtype=np.uint64, mode="r", shape=(len(survivors), BANDS))
+
+        # 1. The comparisons of all bands. Each pair of places is one integer, so that `np.unique` sorts them and
+        # removes repetitions.
+        count = len(candidates)
+        comparisons = np.empty(0, dtype=np.int64)
+        for band in range(BANDS):
+            later_places, earlier_places = _places_with_equal_keys(bands[candidates, band])
+            comparisons = np.unique(np.concatenate([comparisons, later_places * count + earlier_places]))
+
+        # 2. Compare the texts in the order of `candidates`.
+        ngrams = functools.lru_cache(_CACHED_TEXTS)(self._ngrams)
+        for comparison in comparisons:
+            later, earlier = (int(candidates[place]) for place in divmod(int(comparison), count))
+            if survivors[later] >= 0:
+                continue
+            survivor = earlier if survivors[earlier] < 0 else int(survivors[earlier])
+            first, second = ngrams(later), ngrams(survivor)
+            shared = len(first & second)
+            if shared / (len(first) + len(second) - shared) >= threshold:
+                survivors[later] = survivor
+        return survivors
+
+    def _ngrams(self, number: int) -> set[str]:
         start, end = self._ends[number], self._ends[number + 1]
         self._texts.seek(start)
-        return self._texts.read(end - start).decode()
+        text = self._texts.read(end - start).decode()
+        return {text[start : start + NGRAM] for start in range(len(text) - NGRAM + 1)}
+
+
+def _places_with_equal_keys(keys: Hashes) -> tuple[Numbers, Numbers]:
+    """Return which places in `keys` (N,) are to be compared with which earlier ones of the same key: (M,) each.
+
+    A place is compared with the first and the last of the earlier places that have its key, not with all of them. The
+    key 0 means none.
+    """
+    # The places in the order of their keys; equal keys keep their order.
+    order = np.flatnonzero(keys)
+    order = order[np.argsort(keys[order], kind="stable")]
+    ordered = keys[order]
+    repeated = np.flatnonzero(ordered[1:] == ordered[:-1]) + 1
+    # Equal keys are neighbours, so a key begins where it is not repeated.
+    begins = np.arange(len(order))
+    begins[repeated] = 0
+    begins = np.maximum.accumulate(begins)
+    first = order[begins[repeated]]
+    last = order[repeated - 1]
+    return np.tile(order[repeated], 2), np.concatenate([first, last])

@@ -7,18 +7,21 @@ import numpy as np
 
 from translator.config import CorpusConfig
 from translator.corpus.selecting.duplicates import Hashes, Keys, Mask, Numbers, beyond_cap, whole_pairs
-from translator.corpus.selecting.leaks import drop_leaks
 from translator.corpus.selecting.split import TEST, TRAIN, VALIDATION, Fates, assign_splits, fate_of
 
 _MOST_OF_A_SIDE: Final = 10  # training pairs that may share an English side, or a Persian one
 
 
 def select_pairs(
-    config: CorpusConfig, keys: Sequence[Keys], near_duplicates: Callable[[Numbers, float], Numbers]
+    config: CorpusConfig,
+    fates: Sequence[Fates],
+    keys: Sequence[Keys],
+    near_duplicates: Callable[[Numbers, float], Numbers],
 ) -> list[Fates]:
     """Return the fate of each pair of each source.
 
     Args:
+        fates: those after the filters: `TRAIN`, or the rule that drops the pair.
         keys: those of each source.
         near_duplicates: takes numbers of pairs and a threshold; returns, for each of all pairs, the one that it nearly
             repeats, or -1 (see `NearDuplicateIndex.find`). The pairs of all sources are numbered one after another.
@@ -26,10 +29,11 @@ def select_pairs(
     Raises CorpusError: a source has fewer pairs than the configuration holds out.
     """
     # 1. Drop what is repeated in all sources together, except in test sets, which lose nothing.
-    sizes = [len(source_keys) for source_keys in keys]
+    sizes = [len(source_fates) for source_fates in fates]
     is_cleaned = np.repeat([source.use in ("auto", "train") for source in config.sources], sizes)
     all_keys = np.concatenate(keys)
-    all_fates = np.full(len(all_keys), TRAIN, dtype=np.int8)
+    all_fates = np.concatenate(fates)
+    is_of_test_set = ~is_cleaned & (all_fates == TRAIN)
     if config.filters.duplicates:
         _drop_beyond(1, whole_pairs(all_keys), all_fates, is_cleaned, "duplicate")
 
@@ -41,8 +45,8 @@ def select_pairs(
         all_fates[originals >= 0] = fate_of("near_duplicate")
         # Near-duplicates of test sets are dropped last, but looked for now, among all different pairs. The test sets
         # come first, so that their pairs survive.
-        if not is_cleaned.all():
-            candidates = [np.flatnonzero(~is_cleaned), np.flatnonzero(is_cleaned & (all_fates == TRAIN))]
+        if is_of_test_set.any():
+            candidates = [np.flatnonzero(is_of_test_set), np.flatnonzero(is_cleaned & (all_fates == TRAIN))]
             originals = near_duplicates(np.concatenate(candidates), threshold)
             is_near_test_set = is_cleaned & (originals >= 0) & ~is_cleaned[originals]
 
@@ -51,21 +55,30 @@ def select_pairs(
     _drop_beyond(_MOST_OF_A_SIDE, all_keys[:, 1], all_fates, is_cleaned, "same_target")
 
     # 4. Split each source.
-    fates = np.split(all_fates, np.cumsum(sizes)[:-1])  # views: what is written to them is in `all_fates`
-    for source, source_fates, source_keys in zip(config.sources, fates, keys, strict=True):
+    selected = np.split(all_fates, np.cumsum(sizes)[:-1])  # views: what is written to them is in `all_fates`
+    for source, source_fates, source_keys in zip(config.sources, selected, keys, strict=True):
         is_kept = source_fates == TRAIN
         if is_kept.any():
             source_fates[is_kept] = assign_splits(source, config.split, source_keys[is_kept, 0])
 
     # 5. Drop leaks, and near-duplicates of test sets. Validation first: a pair that it loses forbids nothing to
     # training.
-    drop_leaks(all_fates, all_keys, split=VALIDATION, held_out=(TEST,))
-    drop_leaks(all_fates, all_keys, split=TRAIN, held_out=(TEST, VALIDATION))
+    _drop_leaks(all_fates, all_keys, VALIDATION, held_out=(TEST,))
+    _drop_leaks(all_fates, all_keys, TRAIN, held_out=(TEST, VALIDATION))
     all_fates[is_near_test_set & np.isin(all_fates, (TRAIN, VALIDATION))] = fate_of("near_held_out")
-    return fates
+    return selected
 
 
 def _drop_beyond(cap: int, keys: Hashes, fates: Fates, is_cleaned: Mask, rule: str) -> None:
     """Drop each pair whose key `cap` earlier ones have, among those that are cleaned and not dropped yet; all (N,)."""
     numbers = np.flatnonzero(is_cleaned & (fates == TRAIN))
     fates[numbers[beyond_cap(keys[numbers], cap)]] = fate_of(rule)
+
+
+def _drop_leaks(fates: Fates, keys: Keys, split: int, held_out: Sequence[int]) -> None:
+    """Drop the pairs of `split` that share a side with a pair of the splits `held_out`."""
+    is_in_split = fates == split
+    forbidden = keys[np.isin(fates, held_out)]
+    # The source last, so that it also names a pair whose sides both leak.
+    for side, rule in ((1, "target_held_out"), (0, "source_held_out")):
+        fates[is_in_split & np.isin(keys[:, side], forbidden[:, side])] = fate_of(rule)

@@ -1,4 +1,4 @@
-"""Splits: which pairs of a source are held out for validation and testing."""
+"""What becomes of a pair, and which pairs of a source are held out for validation and testing."""
 
 import hashlib
 from collections.abc import Mapping
@@ -9,13 +9,26 @@ from numpy.typing import NDArray
 
 from translator.config import SourceConfig, SplitConfig
 from translator.corpus.selecting.duplicates import Hashes, Numbers, mix
+from translator.corpus.selecting.filters import FILTER_MEANINGS
 from translator.errors import CorpusError
 
 Split = Literal["train", "validation", "test"]
 SPLITS: Final[tuple[Split, ...]] = ("train", "validation", "test")
 TRAIN, VALIDATION, TEST = range(3)
 _SEED: Final = 1  # of what is held out; not `run.seed`, so that runs share one test set
-SELECTION_MEANINGS: Final[Mapping[str, str]] = {
+_READING: Final = {
+    "invalid_utf8": "The line has bytes that are not UTF-8.",
+    "line_too_long": "The line is longer than 1 MiB.",
+    "bad_row": "The row has other columns than the table or lacks a text, or the unit of the TMX is not XML.",
+    "missing_language": "The unit of the TMX has no English, or no Persian.",
+    "fuzzy_message": "The message has no finished translation: it is marked fuzzy.",
+    "untranslated_message": "The message has no translation.",
+    "obsolete_message": "The program has the message no more.",
+    "low_score": "The score is below `min_score` of the source.",
+}
+READING_RULES: Final = tuple(_READING)
+"""The rules that drop a line while it is read."""
+_SELECTION: Final = {
     "duplicate": "The same pair was seen before.",
     "near_duplicate": "A nearly identical pair was seen before.",
     "same_source": "The English side already occurs in 10 pairs.",
@@ -24,8 +37,9 @@ SELECTION_MEANINGS: Final[Mapping[str, str]] = {
     "target_held_out": "The Persian side is in a test set or in validation.",
     "near_held_out": "The pair is a near-duplicate of a pair of a named test set.",
 }
-"""The rules that drop a pair because of other pairs, in the order in which they apply."""
-FATES: Final = (*SPLITS, *SELECTION_MEANINGS)
+MEANINGS: Final[Mapping[str, str]] = {**_READING, **FILTER_MEANINGS, **_SELECTION}
+"""What each rule means, for people, in the order of the rules; a pair counts under the first rule that drops it."""
+FATES: Final = (*SPLITS, *MEANINGS)
 """What becomes of a pair: a split, or the rule that drops it."""
 Fates = NDArray[np.int8]  # (N,) a position in `FATES` for each pair
 
