@@ -7,32 +7,22 @@ ZWNJ: Final = "\u200c"
 TATWEEL: Final = "\u0640"
 
 
-def _characters(*ranges: tuple[int, int]) -> list[str]:
-    """Return the characters of ranges of code points, from the first to the last."""
+def _characters(ranges: str) -> list[str]:
+    """Return the characters of code points and ranges of them, in hexadecimal: `AD 200B 200D-200F`."""
     characters: list[str] = []
-    for first, last in ranges:
-        characters += map(chr, range(first, last + 1))
+    for part in ranges.split():
+        first, _, last = part.partition("-")
+        characters += map(chr, range(int(first, 16), int(last or first, 16) + 1))
     return characters
 
 
-VOWEL_MARKS: Final = frozenset(
-    _characters(
-        (0x0610, 0x061A),
-        (0x064B, 0x0652),
-        (0x0656, 0x065F),
-        (0x0670, 0x0670),
-        (0x06D6, 0x06DC),
-        (0x06DF, 0x06E4),
-        (0x06E7, 0x06E8),
-        (0x06EA, 0x06ED),
-    )
-)
+VOWEL_MARKS: Final = frozenset(_characters("610-61A 64B-652 656-65F 670 6D6-6DC 6DF-6E4 6E7-6E8 6EA-6ED"))
 """Short vowels, shadda, sukun, tanwin, the superscript alef and Quranic annotation signs, without madda and hamza."""
 
 
 def _presentation_forms() -> dict[str, str]:
     table = {}
-    for character in _characters((0xFB50, 0xFDFF), (0xFE70, 0xFEFE)):  # NFKC of others would also turn … into dots
+    for character in _characters("FB50-FDFF FE70-FEFE"):  # NFKC of others would also turn … into dots
         # NFKC puts a separately encoded mark on a space or a tatweel; in text it belongs to the letter before.
         plain = unicodedata.normalize("NFKC", character).lstrip(" " + TATWEEL)
         if plain != character:
@@ -52,28 +42,10 @@ _PERSIAN, _ARABIC, _ASCII = "۰۱۲۳۴۵۶۷۸۹", "٠١٢٣٤٥٦٧٨٩", "012
 ASCII_DIGITS: Final = dict(zip(_PERSIAN + _ARABIC, _ASCII * 2, strict=True))
 PERSIAN_DIGITS: Final = dict(zip(_ASCII + _ARABIC, _PERSIAN * 2, strict=True))
 
-_CONTROLS: Final = _characters((0x00, 0x08), (0x0E, 0x1B), (0x7F, 0x84), (0x86, 0x9F))  # category Cc, no white space
+_CONTROLS: Final = _characters("0-8 E-1B 7F-84 86-9F")  # category Cc, no white space
 _FORMAT_SIGNS: Final = _characters(  # category Cf of Unicode 16, without ZWNJ and the visible signs of Arabic
-    (0x00AD, 0x00AD),
-    (0x061C, 0x061C),
-    (0x070F, 0x070F),
-    (0x0890, 0x0891),
-    (0x08E2, 0x08E2),
-    (0x180E, 0x180E),
-    (0x200B, 0x200B),
-    (0x200D, 0x200F),
-    (0x202A, 0x202E),
-    (0x2060, 0x2064),
-    (0x2066, 0x206F),
-    (0xFEFF, 0xFEFF),
-    (0xFFF9, 0xFFFB),
-    (0x110BD, 0x110BD),
-    (0x110CD, 0x110CD),
-    (0x13430, 0x1343F),
-    (0x1BCA0, 0x1BCA3),
-    (0x1D173, 0x1D17A),
-    (0xE0001, 0xE0001),
-    (0xE0020, 0xE007F),
+    "AD 61C 70F 890-891 8E2 180E 200B 200D-200F 202A-202E 2060-2064 2066-206F FEFF FFF9-FFFB "
+    "110BD 110CD 13430-1343F 1BCA0-1BCA3 1D173-1D17A E0001 E0020-E007F"
 )
 NO_ZERO_WIDTH: Final = dict.fromkeys(_CONTROLS + _FORMAT_SIGNS, "")
 """Invisible characters except ZWNJ are removed: controls, direction marks, ZWJ, U+200B, soft hyphens, BOM."""

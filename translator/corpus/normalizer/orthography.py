@@ -88,28 +88,11 @@ _PLURAL: Final = "ها(?:ی|یی|یم|یت|یش|یمان|یتان|یشان)?"
 _SPACE_BEFORE_PLURAL: Final = rf"{_SPACE_AFTER_WORD}(?={_PLURAL}{_WORD_END})"
 
 # Nouns after which تر means wet: چوب تر, wet wood.
-_WET_THINGS: Final = [
-    "آب",
-    "چوب",
-    "هیزم",
-    "چشم",
-    "چشمان",
-    "چشمانش",
-    "لب",
-    "دیده",
-    "باران",
-    "شبنم",
-    "آسمان",
-    "کوهها",
-    "گوشتی",
-    "دسته\u200cگلی",
-    "صنوبر",
-    "پیه",
-    "ریسمان",
-    "چوبهای",
-    "آدم\u200cهای",
-]
-_AFTER_WET_THING: Final = "".join(f"(?<!{_WORD_START}{noun} )" for noun in _WET_THINGS)
+_WET_THINGS: Final = (
+    "آب چوب هیزم چشم چشمان چشمانش لب دیده باران شبنم آسمان کوهها گوشتی دسته\u200cگلی صنوبر پیه ریسمان چوبهای "
+    "آدم\u200cهای"
+)
+_AFTER_WET_THING: Final = "".join(f"(?<!{_WORD_START}{noun} )" for noun in _WET_THINGS.split())
 _COMPARATIVE: Final = "تر(?:ی|ین|ینِ|های|ها)?"  # تر, ترین
 _NOT_WET: Final = "(?! و (?:تازه|خشک|تمیز|فرز|چسبان)| گل )"  # تر و تازه
 _COMPARATIVE_AHEAD: Final = rf"(?={_COMPARATIVE}{_WORD_END}{_NOT_WET})"
