@@ -13,7 +13,7 @@ from translator.corpus.public_corpora import Dataset, RemoteFile, find_dataset
 from translator.corpus.reading.packing import damaged_files
 from translator.corpus.sources import corpora_among
 from translator.errors import CorpusError
-from translator.run.files import flush_file, sha256_of_file, storage_errors, work_folder, write_bytes
+from translator.run.files import flush_file, sha256_of_file, storage_errors, work_folder, write_text
 from translator.run.logging import LOGGER, progress_bar
 
 RETRIES: Final = 3
@@ -47,7 +47,7 @@ def download_dataset(name: str, folder: Path) -> Path:
     for text_name, text in texts.items():
         path = unpacked / text_name
         if not os.path.lexists(path):
-            write_bytes(path, text)
+            write_text(path, text)
             LOGGER.info(f"unpacked {path}")
     return unpacked
 
