@@ -51,10 +51,6 @@ def test_a_prepared_corpus_has_normalized_training_text_and_raw_held_out_text(tm
     made = report.stat().st_mtime_ns
     assert prepare_corpus(config) == corpus
     assert report.stat().st_mtime_ns == made
-    lines = list(corpus.lines("train", "small", "fa"))
-    for size in (2, 5, 9):
-        blocks = [block.lines() for block in corpus.blocks("train", "small", "fa", size)]
-        assert blocks == [lines[begin : begin + size] for begin in range(0, 5, size)]
 
 
 def test_drops_are_counted_by_source_and_rule_with_examples(tmp_path: Path) -> None:

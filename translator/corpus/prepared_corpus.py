@@ -1,6 +1,6 @@
 """A prepared corpus: cleaned and split text on disk, as `translator.corpus.prepare` writes it."""
 
-import itertools
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,27 +14,6 @@ from translator.run.files import damaged, storage_errors
 Side = Literal["en", "fa"]  # of a pair of texts, in either direction
 
 SIDES: Final[tuple[Side, Side]] = ("en", "fa")
-_LINES_AT_ONCE: Final = 4096
-
-
-@dataclass(frozen=True)
-class TextBlock:
-    """Consecutive lines of a prepared text, which any process can read without the lines before them."""
-
-    path: Path
-    begin: int  # bytes
-    end: int
-
-    def lines(self) -> list[str]:
-        """Return the lines; raise StorageError if the file cannot be read."""
-        with storage_errors(self.path, "read"), self.path.open("rb") as file:
-            file.seek(self.begin)
-            content = file.read(self.end - self.begin)
-        try:
-            text = content.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise damaged(f"the prepared text {self.path}", "it is not UTF-8", self.path.parents[1]) from error
-        return text.split("\n")[:-1]
 
 
 @dataclass(frozen=True)
@@ -69,35 +48,26 @@ class PreparedCorpus:
         yield from zip(*(self.lines(split, name, side) for side in self.sides), strict=True)
 
     def lines(self, split: Split, name: str, side: Side) -> Iterator[str]:
-        """Yield the lines of one side of source `name` in `split`; raises `StorageError` if the file is damaged."""
-        for block in self.blocks(split, name, side, _LINES_AT_ONCE):
-            yield from block.lines()
+        """Yield the lines of one side of source `name` in `split`, without their ends.
 
-    def blocks(self, split: Split, name: str, side: Side, size: int) -> list[TextBlock]:
-        """Return one side of source `name` in `split` as blocks of `size` lines; the last block may be shorter.
-
-        Raises StorageError: the file is missing, or has another number of lines.
+        Raises StorageError: the file is missing, is not UTF-8, or, at its end, has another number of lines.
         """
-        if self.count(split, name) == 0:
-            return []
-        path = self.directory / split / f"{name}.{side}"
-        if not path.is_file():
-            raise damaged(f"the prepared text {path}", "the file is missing", self.directory)
-        borders = [0]  # of the blocks, in bytes
-        complete_lines = 0
-        position = 0
-        with storage_errors(path, "read"), path.open("rb") as file:
-            for line in file:
-                if not line.endswith(b"\n"):
-                    break
-                complete_lines += 1
-                position += len(line)
-                if complete_lines % size == 0:
-                    borders.append(position)
         expected = self.count(split, name)
-        if complete_lines != expected:
+        if expected == 0:
+            return
+        path = self.directory / split / f"{name}.{side}"
+        complete_lines = 0
+        reason = "the file is missing"
+        with (
+            storage_errors(path, "read"),
+            contextlib.suppress(FileNotFoundError, UnicodeDecodeError),
+            path.open(encoding="utf-8", newline="\n") as lines,
+        ):
+            reason = "it is not UTF-8"
+            for line in lines:
+                complete_lines += line.endswith("\n")
+                yield line.removesuffix("\n")
+            if complete_lines == expected:
+                return
             reason = f"it has {complete_lines:,} complete lines instead of {expected:,}"
-            raise damaged(f"the prepared text {path}", reason, self.directory)
-        if borders[-1] < position:
-            borders.append(position)
-        return [TextBlock(path, begin, end) for begin, end in itertools.pairwise(borders)]
+        raise damaged(f"the prepared text {path}", reason, self.directory)

@@ -1,6 +1,7 @@
 """The token stores of a prepared corpus: its text as ids, encoded once by several processes, then reused."""
 
 import contextlib
+import itertools
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Final, Literal
 from tqdm import tqdm
 
 from translator.corpus.normalizer.normalizer import Normalizer
-from translator.corpus.prepared_corpus import PreparedCorpus, TextBlock
+from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.data.pair_text import write_line_starts
 from translator.data.token_store import FORMAT, PairStore, TokenWriter
 from translator.run.files import DIGITS_IN_NAME, new_folder, prepared_folder, sha256_of_json
@@ -106,12 +107,10 @@ def _write_stores(
     write_line_starts(corpus, folder / "train")  # augmentation reads the text of any training pair
 
 
-def _blocks(corpus: PreparedCorpus) -> Iterator[tuple[TextBlock, TextBlock, bool]]:
-    """Yield both texts of all stored splits and their sources, in this order, and whether they are normalized."""
-    source_side, target_side = corpus.sides
+def _blocks(corpus: PreparedCorpus) -> Iterator[tuple[list[tuple[str, str]], bool]]:
+    """Yield the pairs of all stored splits and their sources, in this order, and whether they are normalized."""
     for split in STORED_SPLITS:
         for name in corpus.names(split):
-            source_blocks = corpus.blocks(split, name, source_side, _BLOCK_PAIRS)
-            target_blocks = corpus.blocks(split, name, target_side, _BLOCK_PAIRS)
-            for source, target in zip(source_blocks, target_blocks, strict=True):
-                yield source, target, split == "train"
+            pairs = corpus.pairs(split, name)
+            while block := list(itertools.islice(pairs, _BLOCK_PAIRS)):
+                yield block, split == "train"

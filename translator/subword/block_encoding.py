@@ -14,7 +14,6 @@ from translator.config import NormalizationConfig
 from translator.config.corpus_section import Languages
 from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.normalizer.rules import NormalizerRules
-from translator.corpus.prepared_corpus import TextBlock
 from translator.subword.model import SubwordModel
 from translator.subword.source_text import training_pair
 
@@ -63,19 +62,20 @@ class BlockEncoder:
         self._normalizer = Normalizer(normalization, languages, rules)
         self._threads = threads
 
-    def __call__(self, block: tuple[TextBlock, TextBlock, bool]) -> tuple[FlatRows, FlatRows]:
-        """Return the ids of the sources and the targets of `block`: both texts, and whether they are normalized.
+    def __call__(self, block: tuple[list[tuple[str, str]], bool]) -> tuple[FlatRows, FlatRows]:
+        """Return the ids of the sources and the targets of `block`: pairs, and whether they are normalized.
 
         The text is normalized, and has placeholders if the models have some.
         """
-        source_block, target_block, is_normalized = block
-        sources = source_block.lines()
-        targets = target_block.lines()
-        if not is_normalized:
-            sources = [self._normalizer.source(source) for source in sources]
-            targets = [self._normalizer.target(target) for target in targets]
-        for number, (source, target) in enumerate(zip(sources, targets, strict=True)):
-            sources[number], targets[number] = training_pair(source, target, self._placeholders)
+        pairs, is_normalized = block
+        sources: list[str] = []
+        targets: list[str] = []
+        for source, target in pairs:
+            if not is_normalized:
+                source, target = self._normalizer.source(source), self._normalizer.target(target)
+            source, target = training_pair(source, target, self._placeholders)
+            sources.append(source)
+            targets.append(target)
         return (
             FlatRows.of(self._source_model.encode(sources, self._threads)),
             FlatRows.of(self._target_model.encode(targets, self._threads)),
