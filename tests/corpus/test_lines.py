@@ -1,7 +1,6 @@
-"""Lines from a stream of bytes in any encoding, and pairs from lines, whatever the size of the blocks."""
+"""Lines from a stream of bytes in any encoding, whatever the size of the blocks."""
 
 import itertools
-import re
 import tracemalloc
 from unittest import mock
 
@@ -10,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from translator.corpus.reading.encoding import refuse_other_encoding
-from translator.corpus.reading.lines import Pair, Unreadable, pairs_of_sides, read_lines
+from translator.corpus.reading.lines import Unreadable, read_lines
 from translator.corpus.reading.packing import BLOCK
 from translator.errors import CorpusError
 
@@ -138,27 +137,3 @@ def test_an_old_encoding_is_named_with_the_command_that_converts_it(text: str, c
 def test_damaged_utf8_is_not_taken_for_another_encoding() -> None:
     for damage in (b"a\xffb", b"\xc3", "در".encode()[:-1]):
         refuse_other_encoding(b"a line\n" * 9 + damage + b"\n", "the input")
-
-
-# --- pairs of lines ---
-
-SIDE = st.lists(st.sampled_from(["", " ", "a", "b", INVALID, TOO_LONG]), max_size=6)
-
-
-@given(SIDE, SIDE)
-def test_line_n_of_both_texts_is_a_pair_and_blank_ends_are_none(english: list[str], persian: list[str]) -> None:
-    pairs = pairs_of_sides(english, persian, "corpus", ("x.en", "x.fa"))
-    rows = list(itertools.zip_longest(english, persian))
-    while rows and not any(line and line.strip() for line in rows[-1]):
-        rows.pop()
-    if any(None in row for row in rows):
-        counts = f"x.en has {len(english)} lines, x.fa has {len(persian)}"
-        with pytest.raises(CorpusError, match=re.escape(counts)):
-            list(pairs)
-        return
-    expected = []
-    for number, row in enumerate(rows, start=1):
-        defect = next((str(line) for line in row if isinstance(line, Unreadable)), None)
-        source, target = ("", "") if defect or not "".join(row).strip() else row
-        expected.append(Pair(number, source, target, defect))
-    assert list(pairs) == expected

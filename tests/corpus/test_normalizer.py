@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import ftfy.bad_codecs  # noqa: F401  registers sloppy-windows-1252, in which undefined bytes are controls
 import pytest
 import yaml
 from hypothesis import assume, given, settings
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from tests.support.doc_examples import ROOT, blocks
 from translator.config import NormalizationConfig
 from translator.corpus.fingerprint import PREPARE_VERSION
-from translator.corpus.normalizer.mojibake import is_suspect
+from translator.corpus.normalizer.mojibake import is_suspect, repair_decoding
 from translator.corpus.normalizer.normalizer import CHOSEN, CURRENT_RULES, Normalizer
 from translator.corpus.normalizer.rules import FUNCTIONS
 from translator.corpus.selecting.folding import fold
@@ -118,7 +119,20 @@ def test_every_function_that_a_rule_names_is_explained() -> None:
     assert set(re.findall(r"^\| `(\w+-\d+)` \|", page, flags=re.MULTILINE)) == FUNCTIONS.keys()
 
 
-@settings(max_examples=120)
+# --- folds ---
+
+
+@pytest.mark.parametrize(("text", "variant"), EXAMPLES["folds"])
+def test_fold_makes_variants_equal(text: str, variant: str) -> None:
+    assert fold(text) == fold(variant) != ""
+
+
+def test_fold_keeps_different_texts_apart() -> None:
+    texts = EXAMPLES["different_folds"]
+    assert len(set(map(fold, texts))) == len(texts)
+
+
+@settings(max_examples=60)
 @given(TEXTS)
 def test_fold_of_normalized_text_is_fold_of_raw_text(text: str) -> None:
     assume("&" not in text and not is_suspect(text))  # fold repairs only one layer of damage
@@ -126,6 +140,29 @@ def test_fold_of_normalized_text_is_fold_of_raw_text(text: str) -> None:
     assume(not re.search("(?i)[^ -~]-[lr][rsc]b-|-[lr][rsc]b-[^ -~]", text))
     for normal in (ALL_RULES.source(text), ALL_RULES.target(text)):
         assert fold(normal + " x") == fold(text + " x")  # a letter, so that there is something to compare
+
+
+# --- text that was decoded with a wrong encoding ---
+
+
+@pytest.mark.parametrize("wrong", ["latin-1", "sloppy-windows-1252", "windows-1256", "macroman", "cp437"])
+def test_repair_restores_utf8_decoded_with_a_wrong_encoding(wrong: str) -> None:
+    for text in ("سلام", "می\u200cخواهم کتاب\u200cها را بخوانم؟", "از «ایران» ۱۲ پچژگ", "گفت: «آری»"):
+        damaged = text.encode("utf-8").decode(wrong)
+        assert is_suspect(damaged)
+        assert repair_decoding(damaged) == text
+
+
+@pytest.mark.parametrize("texts", EXAMPLES["mojibake"])
+def test_repair_changes_only_unmistakable_damage(texts: list[str]) -> None:
+    assert repair_decoding(texts[0]) == texts[-1]
+
+
+@given(
+    st.text(st.sampled_from("ابپتثجچحخدذرزژسشصضطظعغفقکگلمنوهیآئءۀ\u200c ،؛؟.!«»…–—”“’‘\u00a0۱۲۳abcXYZ"), max_size=60)
+)
+def test_repair_never_changes_clean_persian(text: str) -> None:
+    assert repair_decoding(text) == text
 
 
 # --- what a version stands for ---

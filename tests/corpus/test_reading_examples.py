@@ -4,12 +4,11 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 import yaml
 
-from tests.support.corpora import PACKERS, complaint, zip_bytes
+from tests.support.corpora import PACKERS, TABLE, complaint, one_file, zip_bytes
 from translator.config import SourceConfig
 from translator.corpus.reading import packing
 from translator.corpus.reading.column_texts import column_texts
@@ -92,6 +91,11 @@ def test_a_quotation_mark_without_end_costs_a_hundred_lines(tmp_path: Path) -> N
     assert [pair.line for pair in pairs if pair.defect == "bad_row"] == [*range(1001, 1101)]
 
 
+def test_a_large_file_of_another_kind_is_refused_before_its_end(tmp_path: Path) -> None:
+    message = complaint(one_file(tmp_path / "x.tsv", TABLE + b"no tab\n" * 2000))
+    assert "1,001 of 1,004 rows do not have the right form (lines 4, 5, 6, 7, 8, …)" in message
+
+
 def test_a_changed_byte_of_parquet_is_noticed_by_the_checksum(tmp_path: Path) -> None:
     content = parquet_bytes([{"en": "One.", "fa": "یک."}, {"en": "Three.", "fa": "سه."}])
     assert b"Three." in content
@@ -100,9 +104,7 @@ def test_a_changed_byte_of_parquet_is_noticed_by_the_checksum(tmp_path: Path) ->
     assert "x.parquet is damaged or truncated (" in complaint(source)
 
 
-def test_parquet_of_an_unsupported_form_is_refused_with_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parquet_of_an_unsupported_form_is_refused_with_what_to_do(tmp_path: Path) -> None:
     content = parquet_bytes([{"en": "One.", "fa": "یک."}])
     snappy, lzo = (b"\x02en\x15" + bytes([2 * codec]) for codec in (1, 3))  # after the name of its column, in Thrift
     assert content.count(snappy) == 1
@@ -112,18 +114,12 @@ def test_parquet_of_an_unsupported_form_is_refused_with_what_to_do(
     assert "x.parquet is Parquet of a form that is not supported (While LZO compression is supported" in message
     assert "write it again, with the program that made it, as Parquet with the codec zstd, or as JSON Lines" in message
 
-    # A pyarrow may be built without a codec.
-    pyarrow = pytest.importorskip("pyarrow")
-    reader = Mock(side_effect=pyarrow.ArrowNotImplementedError("Support for codec 'brotli' not built"))
-    monkeypatch.setattr("pyarrow.parquet.ParquetFile", reader)
-    assert "is not supported (Support for codec 'brotli' not built); write it again" in complaint(source)
-
 
 def test_without_pyarrow_a_parquet_file_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    (tmp_path / "x.tsv").write_bytes(b"PAR1 and so on")
+    (tmp_path / "x.parquet").write_bytes(b"PAR1 and so on")
     with pytest.raises(InputError, match=r"is a Parquet file, and pyarrow .* -m pip install 'pyarrow"):
-        list(read_pairs(SourceConfig(name="text", path=str(tmp_path / "x.tsv"))))
+        list(read_pairs(SourceConfig(name="text", path=str(tmp_path / "x.parquet"))))
 
 
 @pytest.mark.skipif(not INPUTS.exists(), reason="needs ../shared/inputs")

@@ -2,11 +2,14 @@
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from tests.support.corpora import ENGLISH, PACKERS, PAIRS, PERSIAN, TABLE, complaint, one_file
 from translator.config import SourceConfig
+from translator.corpus.reading.languages import split_language
 from translator.corpus.reading.pairs import read_pairs
 from translator.corpus.sources import corpora_in_arguments, with_overrides
 from translator.errors import InputError
@@ -48,6 +51,18 @@ def test_a_device_is_refused(tmp_path: Path) -> None:
     assert message.startswith("corpus source `text`: /dev/full is a pipe or a device; write its text")
     (tmp_path / "a.tsv").symlink_to("/dev/full")
     assert "has no table, TMX or pair" in complaint(SourceConfig(name="text", path=str(tmp_path)))
+
+
+# --- names ---
+
+NAMES = yaml.safe_load(Path(__file__).with_name("language_names.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("group", NAMES)
+def test_the_language_at_the_end_of_a_name(group: dict[str, Any]) -> None:
+    expected = None if "none" in group else (group["stem"], group["language"])
+    for name in group["names"]:
+        assert split_language(name) == expected
 
 
 # --- on the command line ---

@@ -9,6 +9,7 @@ from typing import Final
 
 from translator.config import Config, FilterConfig, SourceConfig
 from translator.core import TAG
+from translator.corpus.given_translations import nearest
 from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.normalizer.rules import NormalizerRules
 from translator.corpus.prepare import prepare_corpus
@@ -101,7 +102,7 @@ def read_monolingual(
     A line is dropped if it is empty, is not UTF-8, has more than `max_words` words, or equals an earlier one after
     `fold`. A warning gives the numbers of the lines that are not UTF-8.
 
-    Raises CorpusError: a file cannot be read, is a table, or has text but no line in UTF-8.
+    Raises CorpusError: a file cannot be read, or is a table.
     """
     for file in files:
         unread = unread_form(file.name)
@@ -112,8 +113,6 @@ def read_monolingual(
     hashes = set[int]()  # of the folded lines; the lines themselves would take much more memory
     distinct_lines: list[str] = []
     for file in files:
-        # 1. The lines.
-        counts_of_file = Counter[str]()
         invalid_numbers: list[int] = []
         for number, line in enumerate(TextFile(file).lines(drop_invalid=True), start=1):
             text = normalizer.source(line)
@@ -131,13 +130,7 @@ def read_monolingual(
                 outcome = "kept"
                 hashes.add(key)
                 distinct_lines.append(text)
-            counts_of_file[outcome] += 1
-        counts += counts_of_file
-
-        # 2. What is not UTF-8.
-        if invalid_numbers and counts_of_file.keys() <= {"not UTF-8", "empty"}:
-            for _ in TextFile(file).lines():  # raises, and names the encoding
-                pass
+            counts[outcome] += 1
         if invalid_numbers:
             shown = ", ".join(f"{number:,}" for number in invalid_numbers[:_NUMBERS_SHOWN])
             more = ", …" if len(invalid_numbers) > _NUMBERS_SHOWN else ""
@@ -191,9 +184,7 @@ def best_translations(
         score: rates a translation against its reference; the higher, the better.
     """
     for row, reference in zip(n_best, references, strict=True):
-        texts = [translation["text"] for translation in json.loads(row)["translations"]]
-        scores = [score(text, reference) for text in texts]
-        yield texts[scores.index(max(scores))]
+        yield nearest([translation["text"] for translation in json.loads(row)["translations"]], reference, score)
 
 
 def read_texts(path: Path) -> Iterator[str]:

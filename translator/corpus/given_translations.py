@@ -1,19 +1,17 @@
 """Translations that another system has made: their file, and the choice among those of one source."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.reading.forms import Form, TextFile
-from translator.corpus.reading.lines import BAD_ROW, Pair
+from translator.corpus.reading.lines import BAD_ROW, Pair, RowCounts
 from translator.corpus.reading.tables import Cells, Row, cells_of_tsv, objects_of, text_in
 from translator.corpus.selecting.filters import EMPTY
 from translator.errors import CorpusError
 
-_BAD_SHARE: Final = 0.01  # of the rows; with more, it is another kind of file
-_CHECKED_FROM: Final = 1000  # bad rows, with which the share is looked at before the end of a file
 _REQUIREMENTS: Final = {
     Form.TSV: "a row needs a source, a tab and a translation, in UTF-8; more translations may follow, each after a tab",
     Form.JSON_LINES: "a line needs an object with `source` and either `translation` or the list `translations`",
@@ -30,7 +28,7 @@ def read_translations(file: Path, counts: Counter[str]) -> Iterator[tuple[str, l
         file: plain or compressed; its name tells its form.
         counts: gets the number of bad rows, which are left out.
 
-    Raises CorpusError: the file has another form or no row, or more than 1% of its rows are bad.
+    Raises CorpusError: the file has another form or no row, or too many of its rows are bad (see `RowCounts`).
     """
     # 1. The form.
     text = TextFile(file)
@@ -41,25 +39,18 @@ def read_translations(file: Path, counts: Counter[str]) -> Iterator[tuple[str, l
     rows: Iterable[Cells | Row | Pair] = cells_of_tsv(lines) if form is Form.TSV else objects_of(lines)
 
     # 2. The rows. A few bad ones are dropped; many mean another kind of file.
-    count = 0
-    first_bad_line = 0
-    for count, row in enumerate(rows, start=1):
+    row_counts = RowCounts(str(file), f"{_REQUIREMENTS[form]}; correct the file")
+    row: Cells | Row | Pair | None = None
+    for row in rows:
         texts = _texts_of(row)
-        if texts is not None:
+        row_counts.add(row[0], is_bad=texts is None)
+        if texts is None:
+            counts[BAD_ROW] += 1
+        else:
             yield texts
-            continue
-        counts[BAD_ROW] += 1
-        first_bad_line = first_bad_line or row[0]
-        # A large file of another kind is refused before its end.
-        if counts[BAD_ROW] > _CHECKED_FROM and counts[BAD_ROW] > _BAD_SHARE * count:
-            break
-    if count == 0:
+    if row is None:
         raise CorpusError(f"{file} has no lines; check that it is the right file")
-    if counts[BAD_ROW] > _BAD_SHARE * count:
-        raise CorpusError(
-            f"{file}, line {first_bad_line}: the row does not have the right form; {_REQUIREMENTS[form]}; "
-            f"{counts[BAD_ROW]:,} of {count:,} rows are bad, and 1% are allowed; correct the file"
-        )
+    row_counts.check()
 
 
 def _texts_of(row: Cells | Row | Pair) -> tuple[str, list[str]] | None:
@@ -68,17 +59,22 @@ def _texts_of(row: Cells | Row | Pair) -> tuple[str, list[str]] | None:
         return ("", []) if row.defect is None else None
     values = row[1]
     if isinstance(values, list):
-        source, *texts = map(text_in, values)
-    else:
-        source = text_in(values.get("source"))
-        in_object = values.get("translations", values.get("translation"))
-        texts = []
-        for value in in_object if isinstance(in_object, list) else [in_object]:
-            texts.append(text_in(value.get("text") if isinstance(value, dict) else value))
-    translations = [text for text in texts if text is not None and text.strip()]
+        values = {"source": values[0], "translations": values[1:]}
+    source = text_in(values.get("source"))
+    given = values.get("translations", values.get("translation"))
+    translations: list[str] = []
+    for value in given if isinstance(given, list) else [given]:
+        text = text_in(value.get("text") if isinstance(value, dict) else value)
+        if text is not None and text.strip():
+            translations.append(text)
     if source is None or (source.strip() and not translations):
         return None
     return source, translations
+
+
+def nearest(texts: Sequence[str], reference: str, score: Callable[[str, str], float]) -> str:
+    """Return the text with the best `score` against a reference; the first of several."""
+    return max(texts, key=lambda text: score(text, reference))
 
 
 def choose_translations(
@@ -120,9 +116,6 @@ def choose_translations(
         if not passed:
             counts[str(rules[0]) if rules else EMPTY] += 1
             continue
-        best = passed[0]
-        if reference is not None and len(passed) > 1:
-            scores = [score(text, reference) for text in passed]
-            best = passed[scores.index(max(scores))]
+        best = passed[0] if reference is None else nearest(passed, reference, score)
         counts["kept"] += 1
         yield source, best

@@ -12,9 +12,9 @@ from pydantic import TypeAdapter, ValidationError
 from translator.config import SourceConfig
 from translator.config.document import Document
 from translator.config.paths import expand_homes, present_path
-from translator.corpus.reading.forms import form_of, without_packing
-from translator.corpus.reading.languages import LanguageCode, split_language
-from translator.corpus.reading.packing import refuse_stream
+from translator.corpus.reading.forms import TextFile, form_of, unread_form, without_packing
+from translator.corpus.reading.languages import LanguageCode, paired_names, split_language
+from translator.corpus.reading.packing import members_of, packing_of, refuse_stream
 from translator.errors import CorpusError, InputError
 from translator.run.text import excerpt
 
@@ -25,8 +25,8 @@ _LONGEST_NAME: Final = 50  # characters; a number, or "-new", may follow, and a 
 _ROLES: Final[dict[str, LanguageCode]] = {"source": "en", "target": "fa"}  # names of the sides in packages of Argos
 
 _LONGEST_LISTING: Final = 1000  # characters of a message
-CorpusFiles = tuple[Path, ...]
-"""The files of one corpus: one whole file that holds both sides, or the English and the Persian file."""
+Corpus = tuple[TextFile, ...]
+"""The texts of one corpus: one that holds both sides, or the English and the Persian one."""
 
 
 # --- on the command line ---
@@ -116,29 +116,66 @@ def _name(path: str) -> str:
 
 
 def source_files(source: SourceConfig) -> list[Path]:
-    """Return the files of `source` in the order of reading; raise CorpusError if one is missing or unsuitable."""
-    return list(itertools.chain.from_iterable(files_by_corpus(source)))
+    """Return the files of `source` in the order of reading; raise CorpusError as `corpora_of` does."""
+    return list(dict.fromkeys(text.file for text in itertools.chain.from_iterable(corpora_of(source))))
 
 
-def files_by_corpus(source: SourceConfig, note: Callable[[str], None] | None = None) -> list[CorpusFiles]:
-    """Return the files of each corpus of `source`, in the order of reading.
+def corpora_of(source: SourceConfig, note: Callable[[str], None] | None = None) -> list[Corpus]:
+    """Return each corpus of `source`, in the order of reading: one text that holds both sides, or two.
 
-    A folder may have several corpora; any other source is one corpus. `note` is called as by `corpora_among`.
+    A folder and a zip may have several corpora. `note` is called as by `corpora_among`.
 
-    Raises CorpusError: a file is missing or unsuitable.
+    Raises CorpusError: a file or a member of a zip is missing, unsuitable, or of a form that is not read.
     """
+    # 1. Files that are there.
     files = [present_path(path) for path in (source.path, source.source_path, source.target_path) if path is not None]
     for file in files:
         if not file.exists():
             advice = source.obtain or "check the path (it is relative to the current folder)"
             raise CorpusError(f"corpus source `{source.name}`: {file} does not exist. {advice.strip()}")
         refuse_stream(file, f"corpus source `{source.name}`: {file}")
-    if source.path is None or files[0].is_file():
-        return [tuple(files)]
-    (folder,) = files
-    names = [entry.name for entry in folder.iterdir() if entry.is_file()]
-    corpora = corpora_among(names, str(folder), note)
-    return [tuple(folder / name for name in corpus) for corpus in corpora]
+
+    # 2. What is in a folder, and then in a zip.
+    if files[0].is_dir():
+        (folder,) = files
+        names = [entry.name for entry in folder.iterdir() if entry.is_file()]
+        listed = [tuple(TextFile(folder / name) for name in pair) for pair in corpora_among(names, str(folder), note)]
+    else:
+        listed = [tuple(map(TextFile, files))]
+    corpora: list[Corpus] = []
+    for corpus in listed:
+        if len(corpus) == 1 and packing_of(corpus[0].file) == "zip archive":
+            corpora += _corpora_of_zip(corpus[0].file, source, note)
+        elif source.source_member is not None:
+            raise CorpusError(
+                f"{corpus[0].label} is not a zip archive; `source_member` and `target_member` name members of a zip"
+            )
+        else:
+            corpora.append(corpus)
+
+    # 3. Some forms are not read at all.
+    for text in itertools.chain.from_iterable(corpora):
+        unread = unread_form(text.name)
+        if unread is not None and form_of(text.name) is None:
+            raise CorpusError(
+                f"{text.label} is {unread.kind}, which cannot be read as a corpus; write its texts to a TSV, with "
+                "English, a tab and Persian on each line, or convert it to TMX"
+            )
+    return corpora
+
+
+def _corpora_of_zip(archive: Path, source: SourceConfig, note: Callable[[str], None] | None) -> list[Corpus]:
+    """Return the corpora in a zip, or the one whose members `source` names."""
+    names = members_of(archive)
+    corpora: list[tuple[str, ...]]
+    if source.source_member is not None and source.target_member is not None:
+        corpora = [(source.source_member, source.target_member)]
+        for member in corpora[0]:
+            if member not in names:
+                raise CorpusError(f"{archive} has no member `{member}`. Members: {listing(names)}")
+    else:
+        corpora = corpora_among(names, str(archive), note)
+    return [tuple(TextFile(archive, member) for member in corpus) for corpus in corpora]
 
 
 def corpora_among(names: Sequence[str], label: str, note: Callable[[str], None] | None = None) -> list[tuple[str, ...]]:
@@ -157,16 +194,7 @@ def corpora_among(names: Sequence[str], label: str, note: Callable[[str], None] 
     # 1. Each file is a whole corpus or a side of one.
     names = sorted(name for name in names if not _NO_CORPUS.fullmatch(Path(name).name))
     corpora: list[tuple[str, ...]] = [(name,) for name in names if side_of(name) is None and _is_whole(name)]
-    sides: dict[str, dict[LanguageCode, list[str]]] = {}
-    for name in names:
-        side = side_of(name)
-        if side is not None:
-            stem, language = side
-            sides.setdefault(stem, {}).setdefault(language, []).append(name)
-
-    # 2. The sides make pairs.
-    for files in sides.values():
-        corpora += itertools.product(files.get("en", ()), files.get("fa", ()))
+    corpora += paired_names(names, side_of)
     corpora.sort()
     if not corpora:
         raise CorpusError(
@@ -174,7 +202,7 @@ def corpora_among(names: Sequence[str], label: str, note: Callable[[str], None] 
             f"`target_path`. It holds: {listing(names)}"
         )
 
-    # 3. Held-out text is no training text.
+    # 2. Held-out text is no training text.
     if any(_TRAINING_SPLIT.match(Path(corpus[0]).name) for corpus in corpora):
         corpora = [corpus for corpus in corpora if not _HELD_OUT_SPLIT.match(Path(corpus[0]).name)]
     read_names = set(itertools.chain.from_iterable(corpora))
@@ -187,13 +215,13 @@ def corpora_among(names: Sequence[str], label: str, note: Callable[[str], None] 
 def side_of(name: str) -> tuple[str, LanguageCode] | None:
     """Return corpus and language of a name like `en.txt`, `train.fas` or `x/NAME.en-fa.en`; None without language.
 
-    The corpus is the same for the names of its two sides, and for no others.
+    But for its case, the corpus is the same for the names of its two sides, and for no others.
     """
     folder, slash, base = without_packing(name).rpartition("/")
     extension = ".txt" if base.lower().endswith(".txt") else ""
     base = base[: len(base) - len(extension)]
     stem, language = split_language(base) or ("", _ROLES.get(base))
-    return None if language is None else (f"{folder}{slash}{stem}*{extension}".lower(), language)
+    return None if language is None else (f"{folder}{slash}{stem}*{extension}", language)
 
 
 def listing(names: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from translator.config import SourceConfig
-from translator.corpus.reading.languages import LanguageCode, split_language
+from translator.corpus.reading.languages import paired_names
 from translator.corpus.selecting.scripts import ARABIC_SCRIPT_WORD
 from translator.corpus.sources import listing
 from translator.errors import CorpusError
@@ -29,18 +29,9 @@ def usual_columns(names: Sequence[str]) -> list[tuple[str, str]]:
     Usual are names that differ only in the language, such as `en` and `fa`, `translation.en` and `translation.fa`, or
     `sentence_eng_Latn` and `sentence_pes_Arab`; else `source` and `target`, `src` and `tgt`.
     """
-    # 1. Pairs of names that differ only in the language.
-    names_of_stem: dict[str, dict[LanguageCode, str]] = {}
-    for name in names:
-        side = split_language(name)
-        if side is not None:
-            stem, language = side
-            names_of_stem.setdefault(stem.lower(), {}).setdefault(language, name)
-    pairs = [(sides["en"], sides["fa"]) for sides in names_of_stem.values() if len(sides) == 2]
+    pairs = paired_names(names)
     if pairs:
         return pairs
-
-    # 2. Names of roles.
     by_lower_name = {name.lower(): name for name in names}
     for english, persian in _ROLES:
         if english in by_lower_name and persian in by_lower_name:

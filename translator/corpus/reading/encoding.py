@@ -1,7 +1,6 @@
 """Encodings of text: UTF-8 and UTF-16 with a byte order mark are read; others are recognised for the message."""
 
 import codecs
-import io
 import itertools
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
@@ -12,7 +11,7 @@ from translator.errors import CorpusError
 if TYPE_CHECKING:
     from charset_normalizer import CharsetMatch
 
-HEAD: Final = 1 << 17  # bytes at the start of a text that show its encoding and its line ends
+_HEAD: Final = 1 << 20  # bytes at the start of a text that show its encoding and its line ends
 _BINARY: Final = 0.01  # share of NUL bytes; text has none, or a few stray ones
 _STRAY_NULS: Final = 8  # NUL bytes that a short text may have
 _SIGNATURES: Final = {
@@ -32,50 +31,35 @@ _OLD_ENCODINGS: Final = {
 
 
 def utf8_blocks(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
-    r"""Yield a text as UTF-8 without its byte order mark, whatever the size of `blocks`.
+    r"""Yield a text as UTF-8 without its byte order mark and with "\n" after each line, whatever the size of `blocks`.
 
     A text in UTF-16 with a byte order mark is converted; a lone surrogate in it becomes bytes that are not UTF-8.
-    Nothing is yielded before the first "\n", or the first 128 KiB, has arrived.
+    "\r" ends the lines of a text without a "\n" in its first MiB, as on a Mac before 2001. In any other text "\r" is a
+    character like others, because a stray one in one side of a corpus must not misalign the pairs after it; but readers
+    drop one before "\n" and one at the end of the text.
+    Nothing is yielded before the first "\n", or the first MiB, has arrived.
 
     Raises CorpusError: the text `label` is a binary file, or in another encoding that has NUL bytes.
     """
-    head, blocks = _head(blocks)
+    head, remaining = _head(blocks)
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not head.startswith(codecs.BOM_UTF32_LE):
-        yield from _from_utf16(itertools.chain([head], blocks))
-        return
-    _refuse_binary(head, label)
-    yield head.removeprefix(codecs.BOM_UTF8)
-    yield from blocks
-
-
-def newline_blocks(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    r"""Yield a UTF-8 text with "\n" after each line, if "\r" ends its lines, as on a Mac before 2001; else unchanged.
-
-    "\r" ends the lines of a text without a "\n" in its first 128 KiB, and so do "\r\n" and "\n" after these. In any
-    other text "\r" is a character like others, because a stray one in one side of a corpus must not misalign the pairs
-    after it; but readers drop one before "\n" and one at the end of the text.
-    """
-    head, blocks = _head(blocks)
-    all_blocks = itertools.chain([head], blocks)
-    if b"\n" in head[:HEAD] or b"\r" not in head[:HEAD]:
-        yield from all_blocks
-        return
-    # The "\n" of "\r\n" may be in the next block. Latin-1 has a character for every byte.
-    decoder = io.IncrementalNewlineDecoder(None, translate=True)
-    for block in all_blocks:
-        yield decoder.decode(block.decode("latin-1")).encode("latin-1")
-    yield decoder.decode("", final=True).encode("latin-1")
+        head, remaining = _head(_from_utf16(itertools.chain([head], remaining)))
+    else:
+        _refuse_binary(head, label)
+    ends_with_return = b"\r" in head and b"\n" not in head
+    for block in itertools.chain([head.removeprefix(codecs.BOM_UTF8)], remaining):
+        yield block.replace(b"\r", b"\n") if ends_with_return else block
 
 
 def _head(blocks: Iterable[bytes]) -> tuple[bytes, Iterator[bytes]]:
-    r"""Return the first blocks, up to one with a "\n" or to `HEAD` bytes, and an iterator over the others."""
+    r"""Return the first blocks, up to one with a "\n" or to `_HEAD` bytes, and an iterator over the others."""
     remaining = iter(blocks)
     parts: list[bytes] = []
     size = 0
     for block in remaining:
         parts.append(block)
         size += len(block)
-        if b"\n" in block or size >= HEAD:
+        if b"\n" in block or size >= _HEAD:
             break
     return b"".join(parts), remaining
 

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from translator.corpus.reading.lines import read_lines
-from translator.corpus.reading.packing import packing_of, read_blocks
+from translator.corpus.reading.packing import read_blocks
 from translator.errors import CorpusError
 from translator.run.text import excerpt
 
 _PACKED: Final = re.compile(r"\.(gz|xz|zst)$", re.IGNORECASE)
-_PARQUET_START: Final = b"PAR1"
 _JSON_DOCUMENT: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{\s*\n")  # an object whose members begin on the next line
 
 
@@ -69,24 +68,16 @@ class TextFile(NamedTuple):
         return self.file.name if self.member is None else self.member
 
     def form(self) -> Form:
-        """Return the form of a text that holds both sides; raise CorpusError if its name tells a wrong one."""
+        """Return the form of a text that holds both sides; raise CorpusError for JSON that is not JSON Lines."""
         form = form_of(self.name) or Form.TSV
-        start = next(self.blocks(), b"")
-        if start.startswith(_PARQUET_START):
-            if self.member is not None or packing_of(self.file) is not None:
-                raise CorpusError(f"{self.label} is a packed Parquet file, which cannot be read in place; unpack it")
-            return Form.PARQUET
-        if form is Form.PARQUET:
-            raise CorpusError(
-                f"{self.label} is no Parquet file (it does not begin with PAR1); download or copy the file again"
-            )
-        if form is Form.JSON_LINES and start.lstrip().startswith(b"["):
+        start = next(self.blocks(), b"") if form is Form.JSON_LINES else b""
+        if start.lstrip().startswith(b"["):
             unpacked = Path(without_packing(self.name))
             raise CorpusError(
                 f"{self.label} is one JSON array, and JSON Lines are needed, with an object on each line; convert it: "
                 f"jq -c '.[]' {shlex.quote(unpacked.name)} > {shlex.quote(unpacked.stem)}.jsonl"
             )
-        if form is Form.JSON_LINES and _JSON_DOCUMENT.match(start):
+        if _JSON_DOCUMENT.match(start):
             raise CorpusError(
                 f"{self.label} is a JSON document, such as the texts of a program by key, and a corpus needs JSON "
                 "Lines, with both texts in an object on each line; of two documents with the same keys, make it so: "

@@ -1,7 +1,8 @@
 """English and Persian: their codes in names of files and columns and in TMX, and whether each is on its side."""
 
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Literal
 
 from translator.corpus.normalizer.mojibake import is_suspect
@@ -46,6 +47,25 @@ def split_language(name: str) -> tuple[str, LanguageCode] | None:
         if language is not None:
             return name[:start], language
     return None
+
+
+def paired_names(
+    names: Iterable[str], split: Callable[[str], tuple[str, LanguageCode] | None] = split_language
+) -> list[tuple[str, str]]:
+    """Return the English and the Persian name of each pair that differs only in the language.
+
+    `split` returns stem and language of a name; the case of a stem does not matter.
+    """
+    sides: dict[str, dict[LanguageCode, list[str]]] = {}
+    for name in names:
+        side = split(name)
+        if side is not None:
+            stem, language = side
+            sides.setdefault(stem.lower(), {}).setdefault(language, []).append(name)
+    pairs: list[tuple[str, str]] = []
+    for sides_of_stem in sides.values():
+        pairs += itertools.product(sides_of_stem.get("en", ()), sides_of_stem.get("fa", ()))
+    return pairs
 
 
 # --- whether the first pairs have each language on its side ---

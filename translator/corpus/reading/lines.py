@@ -1,17 +1,23 @@
 """Lines of texts, and pairs from two texts of parallel lines."""
 
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from itertools import zip_longest
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
-from translator.corpus.reading.encoding import encoding_advice, is_utf8, newline_blocks, utf8_blocks
+from translator.corpus.reading.encoding import encoding_advice, is_utf8, utf8_blocks
 from translator.errors import CorpusError
+
+Item = TypeVar("Item")
 
 LONGEST_LINE: Final = 1 << 20  # bytes of a line without its end; longer lines are dropped
 BAD_ROW: Final = "bad_row"  # the rule that drops a row, an object or a unit without the right form
+_BAD_SHARE: Final = 0.01  # of the rows; with more, it is another kind of file
+_ALWAYS_ALLOWED: Final = 3  # bad rows of a file of any size
+_CHECKED_FROM: Final = 1000  # bad rows, with which the share is looked at before the end of a file
+_BAD_LINES_SHOWN: Final = 5
 LOW_SCORE: Final = "low_score"  # the rule that drops a pair whose score is below `min_score`
-_BOM: Final = b"\xef\xbb\xbf"
 
 
 class Unreadable(StrEnum):
@@ -34,7 +40,7 @@ def whole_lines(blocks: Iterable[bytes], label: str, longest: int) -> Iterator[b
     """
     unfinished: list[bytes] = []  # parts of a line whose end has not arrived
     size = 0
-    for block in newline_blocks(utf8_blocks(blocks, label)):
+    for block in utf8_blocks(blocks, label):
         end = block.rfind(b"\n") + 1
         if end:
             unfinished.append(block[:end])
@@ -51,7 +57,7 @@ def whole_lines(blocks: Iterable[bytes], label: str, longest: int) -> Iterator[b
 def read_lines(blocks: Iterable[bytes], label: str, *, drop_invalid: bool, advice: str = "") -> Iterator[str]:
     """Yield the lines of a text, with an `Unreadable` for each that cannot be read.
 
-    A line ends as `newline_blocks` says; byte order marks at its start are dropped. Memory stays flat.
+    A line ends as `utf8_blocks` says; byte order marks at its start are dropped. Memory stays flat.
 
     Args:
         blocks: bytes of the text; see `whole_lines`.
@@ -61,49 +67,35 @@ def read_lines(blocks: Iterable[bytes], label: str, *, drop_invalid: bool, advic
 
     Raises CorpusError: the text is in another encoding, or is none; the lines before an invalid one are yielded first.
     """
-    number = 1  # of the first line not yet yielded
+    number = 0
     for data in whole_lines(blocks, label, LONGEST_LINE):
-        lines = _decode(data)
-        if lines is None:
-            lines = [_decode_line(line.removesuffix(b"\r")) for line in data.removesuffix(b"\n").split(b"\n")]
-            invalid = [place for place, line in enumerate(lines) if line is Unreadable.INVALID_UTF8]
-            if invalid and not drop_invalid:
-                yield from lines[: invalid[0]]
-                raise CorpusError(f"{label}, line {number + invalid[0]}: not UTF-8; {encoding_advice(data)}{advice}")
-        yield from lines
-        number += len(lines)
+        for line in data.removesuffix(b"\n").split(b"\n"):
+            number += 1
+            text = _decode(line.removesuffix(b"\r"))
+            if text is Unreadable.INVALID_UTF8 and not drop_invalid:
+                raise CorpusError(f"{label}, line {number}: not UTF-8; {encoding_advice(data)}{advice}")
+            yield text
 
 
-def _decode(data: bytes) -> list[str] | None:
-    """Return the lines of `data`; None if one of them cannot be read."""
-    if len(data) > LONGEST_LINE or b"\0" in data:  # a line may be too long
-        return None
-    try:
-        # Searching for "\r" first is many times faster than searching for "\r\n".
-        text = (data.removesuffix(b"\r").replace(b"\r\n", b"\n") if b"\r" in data else data).decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-    lines = text.removesuffix("\n").split("\n")
-    return [line.lstrip("\ufeff") for line in lines] if _BOM in data else lines
-
-
-def _decode_line(line: bytes) -> str:
+def _decode(line: bytes) -> str:
     if len(line) > LONGEST_LINE:
         return Unreadable.LINE_TOO_LONG
     return line.decode("utf-8").lstrip("\ufeff") if is_utf8(line) else Unreadable.INVALID_UTF8
 
 
-def numbered_lines(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Yield the lines with their numbers, from 1, without the blank lines at the end; a blank line becomes empty."""
-    blank_lines = 0  # held back, because they may be the end
-    for number, line in enumerate(lines, start=1):
-        if not line or line.isspace():
-            blank_lines += 1
-            continue
-        while blank_lines:
-            yield number - blank_lines, ""
-            blank_lines -= 1
-        yield number, line
+def numbered(items: Iterable[Item], is_blank: Callable[[Item], bool]) -> Iterator[tuple[int, Item]]:
+    """Yield the items with their numbers, from 1, without the blank ones at the end."""
+    held_back: list[tuple[int, Item]] = []  # because they may be the end
+    for number, item in enumerate(items, start=1):
+        held_back.append((number, item))
+        if not is_blank(item):
+            yield from held_back
+            held_back.clear()
+
+
+def is_blank(line: str | None) -> bool:
+    """Return whether a line has no text, or is missing."""
+    return not line or line.isspace()
 
 
 class Pair(NamedTuple):
@@ -127,31 +119,53 @@ def pairs_of_sides(
 
     Raises CorpusError, at the end: one text has more lines, and one of these has text.
     """
-    blank_lines = 0  # of both texts, held back, because they may be the end
-    line_counts: list[int] | None = None  # of both texts, when one has ended
-    rows = enumerate(zip_longest(english, persian), start=1)  # None after the end of a text
-    for line, (source, target) in rows:
-        # 1. One text has ended. Blank lines of the other are no mistake.
-        if line_counts is None and (source is None or target is None):
-            line_counts = [line - 1, line - 1]
-        if (not source or source.isspace()) and (not target or target.isspace()):
-            blank_lines += 1
-            continue
+    line_counts = [0, 0]
 
-        # 2. The other text goes on: the rest of it is counted for the message.
-        if line_counts is not None:
-            line_counts[0 if target is None else 1] = line + sum(1 for _ in rows)
+    def counted(lines: Iterable[str], side: int) -> Iterator[str]:
+        for line in lines:
+            line_counts[side] += 1
+            yield line
+
+    rows = zip_longest(counted(english, 0), counted(persian, 1))  # None after the end of a text
+    for line, (source, target) in numbered(rows, lambda row: all(map(is_blank, row))):
+        if source is None or target is None:
+            deque(rows, maxlen=0)  # counts the rest
             raise CorpusError(
                 f"{label}: the two sides differ in length: {side_labels[0]} has {line_counts[0]:,} lines, "
                 f"{side_labels[1]} has {line_counts[1]:,}; line N of both sides must be a pair, so get the corpus "
                 "again or correct it"
             )
+        defect = next((str(text) for text in (source, target) if isinstance(text, Unreadable)), None)
+        yield Pair(line, source, target) if defect is None else Pair(line, "", "", defect)
 
-        # 3. A pair, after the blank lines before it, which are not the end.
-        for blank_line in range(line - blank_lines, line):
-            yield Pair(blank_line, "", "")
-        blank_lines = 0
-        if type(source) is str and type(target) is str:
-            yield Pair(line, source, target)
-        else:
-            yield Pair(line, "", "", str(source if isinstance(source, Unreadable) else target))
+
+class RowCounts:
+    """Counts the rows of a text. A few bad ones are left out; many mean another kind of file."""
+
+    def __init__(self, label: str, advice: str) -> None:
+        """Take the name of the text in messages, and what to do about bad rows."""
+        self._label = label
+        self._advice = advice
+        self._rows = 0
+        self._bad_lines: list[int] = []
+
+    def add(self, line: int, *, is_bad: bool) -> None:
+        """Count a row; raise CorpusError if a large file has too many bad ones, before its end."""
+        self._rows += 1
+        if is_bad:
+            self._bad_lines.append(line)
+            if len(self._bad_lines) > _CHECKED_FROM:
+                self.check()
+
+    def check(self) -> None:
+        """Raise CorpusError if more than 1% of the rows, and more than three, or all rows, are bad."""
+        bad_count = len(self._bad_lines)
+        if bad_count < self._rows and bad_count <= max(_ALWAYS_ALLOWED, _BAD_SHARE * self._rows):
+            return
+        numbers = ", ".join(map(str, self._bad_lines[:_BAD_LINES_SHOWN])) + (
+            ", …" if bad_count > _BAD_LINES_SHOWN else ""
+        )
+        raise CorpusError(
+            f"{self._label}: {bad_count:,} of {self._rows:,} rows do not have the right form (lines {numbers}), and "
+            f"1% are allowed; {self._advice}"
+        )

@@ -6,23 +6,18 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Final
 
 from translator.config import SourceConfig
-from translator.corpus.reading.forms import Form, TextFile, form_of, unread_form
+from translator.corpus.reading.forms import Form, TextFile
 from translator.corpus.reading.languages import refuse_other_scripts, refuse_swapped
-from translator.corpus.reading.lines import BAD_ROW, Pair, pairs_of_sides
+from translator.corpus.reading.lines import BAD_ROW, Pair, RowCounts, pairs_of_sides
 from translator.corpus.reading.messages import pairs_of_messages
-from translator.corpus.reading.packing import members_of, packing_of
 from translator.corpus.reading.parquet import rows_of_parquet
 from translator.corpus.reading.tables import pairs_of_rows, rows_of_lines
 from translator.corpus.reading.tmx import pairs_of_tmx
-from translator.corpus.sources import CorpusFiles, corpora_among, files_by_corpus, listing
+from translator.corpus.sources import corpora_of
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER
 
 _FIRST_PAIRS: Final = 1000  # which show whether this can be a corpus
-_BAD_SHARE: Final = 0.01  # of the rows; with more, it is another kind of file
-_ALWAYS_ALLOWED: Final = 3  # bad rows of a file of any size
-_CHECKED_FROM: Final = 1000  # bad rows, with which the share is looked at before the end of a file
-_BAD_ROWS_SHOWN: Final = 5
 
 
 @functools.cache
@@ -48,46 +43,8 @@ def read_pairs(source: SourceConfig, note: Callable[[str], None] = _tell_once) -
             more than 1% of its rows, and more than three, do not have the right form; or a column is missing.
         InputError: a Parquet file needs pyarrow, which is missing.
     """
-    yield from itertools.islice(_pairs_of_corpora(source, note), source.max_pairs)
-
-
-def _pairs_of_corpora(source: SourceConfig, note: Callable[[str], None]) -> Iterator[Pair]:
-    for files in files_by_corpus(source, note):
-        for texts in _texts_of(source, files, note):
-            yield from _pairs_of_corpus(texts, source, note)
-
-
-def _texts_of(source: SourceConfig, files: CorpusFiles, note: Callable[[str], None]) -> list[list[TextFile]]:
-    """Return the texts of each corpus in the files of one: two texts, or one that holds both sides.
-
-    Raises CorpusError: a member of a zip is missing, or `source` names members and this is no zip, or a name tells that
-        the lines of a text are no texts.
-    """
-    # 1. A zip may have several corpora.
-    corpora = [[TextFile(file) for file in files]]
-    if len(files) == 1 and packing_of(files[0]) == "zip archive":
-        (archive,) = files
-        names = members_of(archive)
-        if source.source_member is not None and source.target_member is not None:
-            members: list[tuple[str, ...]] = [(source.source_member, source.target_member)]
-            for member in members[0]:
-                if member not in names:
-                    raise CorpusError(f"{archive} has no member `{member}`. Members: {listing(names)}")
-        else:
-            members = corpora_among(names, str(archive), note)
-        corpora = [[TextFile(archive, member) for member in corpus] for corpus in members]
-    elif source.source_member is not None:
-        raise CorpusError(f"{files[0]} is not a zip archive; `source_member` and `target_member` name members of a zip")
-
-    # 2. Some forms are not read at all.
-    for text in itertools.chain.from_iterable(corpora):
-        unread = unread_form(text.name)
-        if unread is not None and form_of(text.name) is None:
-            raise CorpusError(
-                f"{text.label} is {unread.kind}, which cannot be read as a corpus; write its texts to a TSV, with "
-                "English, a tab and Persian on each line, or convert it to TMX"
-            )
-    return corpora
+    pairs_of_corpora = (_pairs_of_corpus(texts, source, note) for texts in corpora_of(source, note))
+    yield from itertools.islice(itertools.chain.from_iterable(pairs_of_corpora), source.max_pairs)
 
 
 def _pairs_of_corpus(texts: Sequence[TextFile], source: SourceConfig, note: Callable[[str], None]) -> Iterator[Pair]:
@@ -116,26 +73,15 @@ def _pairs_of_corpus(texts: Sequence[TextFile], source: SourceConfig, note: Call
         raise CorpusError(f"{label}: {error}{''.join(remarks)}") from None
 
     # 2. All pairs. A few bad rows are dropped; many mean another kind of file.
-    count = 0
-    bad_count = 0
-    first_bad_lines: list[int] = []
-    for count, pair in enumerate(itertools.chain(first_pairs, pairs), start=1):
-        if pair.defect == BAD_ROW:
-            bad_count += 1
-            if len(first_bad_lines) < _BAD_ROWS_SHOWN:
-                first_bad_lines.append(pair.line)
-            # A large file of another kind is refused before its end.
-            if bad_count > _CHECKED_FROM and bad_count > _BAD_SHARE * count:
-                break
+    advice = (
+        "each needs a text for both sides, as many columns as the others, and a number as score; correct the file, "
+        "name its columns (`source_column`, `target_column`), or give two files as `source_path` and `target_path`"
+    )
+    counts = RowCounts(label, f"{advice}{''.join(remarks)}")
+    for pair in itertools.chain(first_pairs, pairs):
+        counts.add(pair.line, is_bad=pair.defect == BAD_ROW)
         yield pair
-    if bad_count == count or bad_count > max(_ALWAYS_ALLOWED, _BAD_SHARE * count):
-        numbers = ", ".join(map(str, first_bad_lines)) + (", …" if bad_count > _BAD_ROWS_SHOWN else "")
-        raise CorpusError(
-            f"{label}: {bad_count:,} of {count:,} rows do not have the right form (lines {numbers}), and 1% are "
-            "allowed; each needs a text for both sides, as many columns as the others, and a number as score; correct "
-            "the file, name its columns (`source_column`, `target_column`), or give two files as `source_path` and "
-            f"`target_path`{''.join(remarks)}"
-        )
+    counts.check()
 
 
 def _pairs_of_texts(
@@ -149,7 +95,7 @@ def _pairs_of_texts(
 
     # 1. Tables.
     if form is Form.PARQUET:
-        return pairs_of_rows(rows_of_parquet(text.file), source, text.label, note)
+        return pairs_of_rows(rows_of_parquet(text), source, text.label, note)
     if form in (Form.TSV, Form.CSV, Form.JSON_LINES):
         given_columns = [source.source_column, source.target_column, source.min_score and source.min_score.column]
         has_names = True if any(isinstance(column, str) for column in given_columns) else None

@@ -3,10 +3,12 @@
 import contextlib
 import re
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Final
 
-from translator.corpus.reading.packing import damaged_files
+from translator.corpus.reading.forms import TextFile
+from translator.corpus.reading.packing import damaged_files, packing_of
 from translator.corpus.reading.tables import Row, flat
 from translator.errors import CorpusError, InputError
 from translator.run.text import excerpt, install_command
@@ -16,8 +18,10 @@ _BUFFER: Final = 1 << 20  # bytes of a column that are read at once
 _UNKNOWN_CODEC: Final = re.compile("currently not supported|Unsupported compression codec")  # an OSError like others
 
 
-def rows_of_parquet(path: Path) -> Iterator[Row]:
-    """Yield the rows of a Parquet file, numbered from 1. Memory stays flat; checksums are verified where it has them.
+def rows_of_parquet(text: TextFile) -> Iterator[Row]:
+    """Yield the rows of a Parquet file, numbered from 1; checksums are verified where it has them.
+
+    Memory stays flat, unless the file is compressed or a member of a zip: then it is held in memory.
 
     Raises:
         CorpusError: the file is damaged, or pyarrow does not support its codec or its types.
@@ -27,13 +31,21 @@ def rows_of_parquet(path: Path) -> Iterator[Row]:
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
         advice = f"install it with: {install_command('pyarrow>=17,<27')}"
-        raise InputError(f"{path} is a Parquet file, and pyarrow cannot be imported ({error}); {advice}") from error
+        raise InputError(
+            f"{text.label} is a Parquet file, and pyarrow cannot be imported ({error}); {advice}"
+        ) from error
 
     number = 0
+    is_packed = text.member is not None or packing_of(text.file) is not None
     with (
-        damaged_files(path),
-        _unsupported_files(path),
-        ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER, page_checksum_verification=True) as file,
+        damaged_files(text.file),
+        _unsupported_files(text.file),
+        ParquetFile(
+            BytesIO(b"".join(text.blocks())) if is_packed else text.file,
+            pre_buffer=False,
+            buffer_size=_BUFFER,
+            page_checksum_verification=True,
+        ) as file,
     ):
         for batch in file.iter_batches(_ROWS_AT_ONCE, use_threads=False):
             for values in batch.to_pylist():

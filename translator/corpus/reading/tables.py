@@ -12,7 +12,7 @@ from typing import Any, Final
 from translator.config import SourceConfig
 from translator.corpus.reading.columns import columns_of, usual_columns
 from translator.corpus.reading.forms import Form
-from translator.corpus.reading.lines import BAD_ROW, LONGEST_LINE, LOW_SCORE, Pair, Unreadable, numbered_lines
+from translator.corpus.reading.lines import BAD_ROW, LOW_SCORE, Pair, Unreadable, is_blank, numbered
 from translator.corpus.selecting.scripts import ARABIC_LETTER
 
 Row = tuple[int, dict[str, Any]]
@@ -87,7 +87,7 @@ def _pair_without_row(number: int, line: str) -> Pair:
     """Return the pair of a line that is no row: blank, unreadable, or without the right form."""
     if isinstance(line, Unreadable):
         return Pair(number, "", "", str(line))
-    return Pair(number, line, "", BAD_ROW if line else None)
+    return Pair(number, line, "", None if is_blank(line) else BAD_ROW)
 
 
 # --- TSV and CSV ---
@@ -95,7 +95,7 @@ def _pair_without_row(number: int, line: str) -> Pair:
 
 def cells_of_tsv(lines: Iterable[str]) -> Iterator[Cells | Pair]:
     """Yield the cells of each line, which have tabs between them; blank lines at the end are no rows."""
-    for number, line in numbered_lines(lines):
+    for number, line in numbered(lines, is_blank):
         yield _pair_without_row(number, line) if isinstance(line, Unreadable) else (number, line.split("\t"))
 
 
@@ -106,55 +106,44 @@ def _cells_of_csv(lines: Iterable[str]) -> Iterator[Cells | Pair]:
     quotation marks may have commas, line ends and doubled quotation marks. Each line of a broken row, and of a hundred
     lines in which a cell does not end, gives a pair with a defect.
     """
-    numbered = numbered_lines(lines)
-    first_lines = list(islice(numbered, _LINES_FOR_DELIMITER))
+    numbered_lines = numbered(lines, is_blank)
+    first_lines = list(islice(numbered_lines, _LINES_FOR_DELIMITER))
     separator = _SEPARATOR_LINE.fullmatch(first_lines[0][1]) if first_lines else None
     if separator is None:
-        delimiter = _delimiter_of(first_lines)
+        delimiter = max(_DELIMITERS, key=lambda sign: _rows_of_one_width(first_lines, sign))
     else:
         delimiter = separator[1]
         del first_lines[0]
-    yield from _cells_between(chain(first_lines, numbered), delimiter)
+    yield from _cells_between(chain(first_lines, numbered_lines), delimiter)
 
 
-def _delimiter_of(lines: Sequence[tuple[int, str]]) -> str:
-    """Return the delimiter that cuts most of the rows in `lines` into the same number of cells, at least two."""
-
-    def rows_of_one_width(delimiter: str) -> int:
-        widths = Counter(len(row[1]) for row in _cells_between(lines, delimiter) if not isinstance(row, Pair))
-        del widths[1]
-        return max(widths.values(), default=0)
-
-    return max(_DELIMITERS, key=rows_of_one_width)
+def _rows_of_one_width(lines: Iterable[tuple[int, str]], delimiter: str) -> int:
+    """Return how many of the rows in `lines` a delimiter cuts into the same number of cells, at least two."""
+    widths = Counter(len(row[1]) for row in _cells_between(lines, delimiter) if not isinstance(row, Pair))
+    del widths[1]
+    return max(widths.values(), default=0)
 
 
 def _cells_between(lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator[Cells | Pair]:
     """Yield the cells of the rows in numbered lines; see `_cells_of_csv`."""
     row_lines: list[tuple[int, str]] = []  # of the row that is not whole yet
-    cells: list[str] | None = None
-    is_open = False  # whether a cell in quotation marks goes on after these lines
     for number, line in lines:
-        if isinstance(line, Unreadable):
-            yield from _bad_lines(row_lines)
-            yield _pair_without_row(number, line)
-            row_lines = []
-            continue
         row_lines.append((number, line))
-        if len(row_lines) == 1 or '"' in line:
-            text = "\n".join(row_line for _, row_line in row_lines)
-            cells, is_open = _cells(text, delimiter)
+        cells, is_open = None, False
+        if not isinstance(line, Unreadable):
+            cells, is_open = _cells("\n".join(text for _, text in row_lines), delimiter)
         if is_open and len(row_lines) < _LINES_OF_ROW:
             continue
         if cells is None:
-            yield from _bad_lines(row_lines)
+            yield from (_pair_without_row(*row_line) for row_line in row_lines)
         else:
             yield row_lines[0][0], cells
         row_lines = []
-    yield from _bad_lines(row_lines)
+    yield from (_pair_without_row(*row_line) for row_line in row_lines)
 
 
 def _cells(text: str, delimiter: str) -> tuple[list[str] | None, bool]:
-    """Return the cells of a row of CSV, None if it is no row; and whether a cell lacks its end."""
+    """Return the cells of a row of CSV, None if it is no row; and whether a cell in quotation marks lacks its end."""
     try:
         (cells,) = csv.reader([text], delimiter=delimiter, strict=True)
     except csv.Error as error:
@@ -163,18 +152,12 @@ def _cells(text: str, delimiter: str) -> tuple[list[str] | None, bool]:
     return (None if text.count('"') % 2 else cells or [""]), False
 
 
-def _bad_lines(lines: Iterable[tuple[int, str]]) -> Iterator[Pair]:
-    """Yield a pair with its defect for each line of a broken row."""
-    for number, line in lines:
-        yield _pair_without_row(number, line)
-
-
 # --- JSON Lines ---
 
 
 def objects_of(lines: Iterable[str]) -> Iterator[Row | Pair]:
     """Yield the values of the object on each line; a line without an object gives a pair with its defect."""
-    for number, line in numbered_lines(lines):
+    for number, line in numbered(lines, is_blank):
         try:
             content = None if isinstance(line, Unreadable) else json.loads(line)
         except (ValueError, RecursionError):  # a number may be too long, and lists too deep
@@ -243,8 +226,6 @@ def pairs_of_rows(
         persian = text_in(values.get(persian_column))
         if english is None or persian is None:
             yield Pair(line, english or persian or "", "", BAD_ROW)
-        elif max(len(english), len(persian)) > LONGEST_LINE:
-            yield Pair(line, "", "", str(Unreadable.LINE_TOO_LONG))
         elif source.min_score is None or score_column is None:
             yield Pair(line, english, persian)
         else:

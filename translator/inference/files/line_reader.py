@@ -30,7 +30,7 @@ def read_lines(source: int | Path, size: int, column: str | None = None) -> Iter
     r"""Yield the lines of a file in blocks of `size` lines, or those of a descriptor as they arrive, at most as many.
 
     The text is in UTF-8, or in UTF-16 with a byte order mark, which is dropped; a file may also be compressed. A line
-    ends at "\n" or "\r\n", or at "\r" if there is no "\n" (see `newline_blocks`).
+    ends at "\n" or "\r\n", or at "\r" if there is no "\n" (see `utf8_blocks`).
 
     Args:
         source: a file on disk, a named pipe, or a descriptor.
