@@ -8,7 +8,6 @@ from typing import Final, NoReturn
 from tqdm import tqdm
 
 from translator import __version__
-from translator.corpus.evaluation_texts import Texts
 from translator.corpus.public_corpora import Dataset, RemoteFile, find_dataset
 from translator.corpus.reading.packing import damaged_files
 from translator.corpus.sources import corpora_among
@@ -33,43 +32,35 @@ def download_dataset(name: str, folder: Path) -> Path:
         InputError: the name is unknown.
         CorpusError: the download fails, a check fails, or another file is in its place.
     """
+    # 1. Check or download each file.
     dataset = find_dataset(name)
-    texts: Texts = {}
     for file in dataset.files:
-        texts |= _obtain(dataset, file, folder)
-    if not dataset.parts:
-        return folder / dataset.files[0].name
-
-    # Write the texts that are not there yet.
-    unpacked = folder / dataset.name
-    with storage_errors(unpacked):
-        unpacked.mkdir(exist_ok=True)
-    for text_name, text in texts.items():
-        path = unpacked / text_name
+        path = folder / file.name
         if not os.path.lexists(path):
-            write_text(path, text)
-            LOGGER.info(f"unpacked {path}")
-    return unpacked
+            _fetch(dataset, file, folder)
+            continue
+        try:
+            _check(dataset, file, path)
+        except CorpusError as error:
+            raise CorpusError(
+                f"{error}. The file is unchanged: move it away to download {dataset.name}, or, if it is your own "
+                "corpus, use it in your recipe without a download"
+            ) from error
+        LOGGER.info(f"{path} exists and passes all checks; nothing to download")
+
+    # 2. Write the texts that are not there yet. A zip is read in place, and some files are texts themselves.
+    place = folder / (dataset.name if dataset.parts else dataset.files[0].name)
+    if dataset.unpack is not None:
+        for text_name, text in dataset.unpack(folder / dataset.files[0].name, dataset.parts).items():
+            path = place / text_name
+            if not os.path.lexists(path):
+                write_text(path, text)
+                LOGGER.info(f"unpacked {path}")
+    return place
 
 
-def _obtain(dataset: Dataset, file: RemoteFile, folder: Path) -> Texts:
-    """Check the file in `folder`, or download it; return the texts to unpack."""
-    path = folder / file.name
-    if not os.path.lexists(path):
-        return _fetch(dataset, file, folder)
-    try:
-        texts = _checked_texts(dataset, file, path)
-    except CorpusError as error:
-        raise CorpusError(
-            f"{error}. The file is unchanged: move it away to download {dataset.name}, or, if it is your own "
-            "corpus, use it in your recipe without a download"
-        ) from error
-    LOGGER.info(f"{path} exists and passes all checks; nothing to download")
-    return texts
-
-
-def _fetch(dataset: Dataset, file: RemoteFile, folder: Path) -> Texts:
-    """Download to a work folder, check the file and move it into `folder`; return the texts to unpack."""
+def _fetch(dataset: Dataset, file: RemoteFile, folder: Path) -> None:
+    """Download to a work folder, check the file and move it into `folder`."""
     from requests import RequestException  # slow to import
 
     path = folder / file.name
@@ -79,7 +70,7 @@ def _fetch(dataset: Dataset, file: RemoteFile, folder: Path) -> Texts:
         partial = beside / path.name
         try:
             _download(dataset, file, partial)
-            texts = _checked_texts(dataset, file, partial)
+            _check(dataset, file, partial)
         except (RequestException, ValueError, CorpusError) as error:  # pooch raises ValueError for a wrong hash
             raise CorpusError(
                 f"cannot download {file.address}: {str(error).replace(str(partial), 'the download')}. Check the "
@@ -91,7 +82,6 @@ def _fetch(dataset: Dataset, file: RemoteFile, folder: Path) -> Texts:
         path.parent.mkdir(exist_ok=True)
         partial.replace(path)
     LOGGER.info(f"{path} is downloaded and passes all checks")
-    return texts
 
 
 def _download(dataset: Dataset, file: RemoteFile, path: Path) -> None:
@@ -127,13 +117,8 @@ def _download(dataset: Dataset, file: RemoteFile, path: Path) -> None:
 # --- checks ---
 
 
-def _checked_texts(dataset: Dataset, file: RemoteFile, path: Path) -> Texts:
-    """Check the file at `path`; return the texts to unpack.
-
-    Empty if there is nothing to unpack: a zip is read in place, and some files are texts themselves.
-
-    Raises CorpusError: size or hash are wrong, the file is damaged, or texts are missing.
-    """
+def _check(dataset: Dataset, file: RemoteFile, path: Path) -> None:
+    """Raise CorpusError if the file at `path` has another size or hash, is damaged, or lacks texts."""
     # 1. Size and hash, where they are known.
     with storage_errors(path, "read"):
         size = path.stat().st_size
@@ -144,9 +129,8 @@ def _checked_texts(dataset: Dataset, file: RemoteFile, path: Path) -> Texts:
         raise CorpusError(f"{path} has the SHA-256 {digest}, but {file.sha256} is expected")
     # 2. What it holds. Reading a text to its end checks it.
     with damaged_files(path):
-        if not dataset.parts:
+        if dataset.unpack is not None:
+            dataset.unpack(path, dataset.parts)
+        elif not dataset.parts:
             with zipfile.ZipFile(path) as archive:
                 corpora_among(archive.namelist(), str(path))
-        elif dataset.unpack is not None:
-            return dataset.unpack(path, dataset.parts)
-    return {}
