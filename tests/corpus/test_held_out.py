@@ -36,12 +36,27 @@ evaluation: {{test_sets: [{{name: news, path: "{folder}/news.tsv"}}]}}
 """
 
 
+FILES = {
+    "a.en": "Yes.\nNo.\nPerhaps.\n",
+    "a.fa": "بله.\nنه.\nشاید.\n",
+    "b.fa": "آری.\nنه.\n",
+    "blank.en": " \n" * 3,
+    "short.en": "Yes.\n\n",
+    "short.fa": "بله.\n\n",
+}
+
+
+def write_files(folder: Path) -> None:
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("left_out", "note"),
     [
         ((), ""),
         ((1, 6), "2 of 6 left out (lines 1, 6)"),
-        (range(1, 13), "12 of 16 left out (lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more)"),
+        (range(1, 13), "12 of 16 left out (lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …)"),
     ],
 )
 def test_the_note_names_the_first_lines_left_out(left_out: Sequence[int], note: str) -> None:
@@ -59,22 +74,15 @@ def test_the_note_names_the_first_lines_left_out(left_out: Sequence[int], note: 
     ],
 )
 def test_mistakes_in_a_test_set_argument_are_reported(tmp_path: Path, argument: str, problem: str) -> None:
-    files = {
-        "a.en": "Yes.\nNo.\nPerhaps.\n",
-        "a.fa": "بله.\nنه.\nشاید.\n",
-        "b.fa": "بله.\nنه.\n",
-        "blank.en": " \n" * 3,
-    }
-    for name, text in files.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
+    write_files(tmp_path)
     with pytest.raises((InputError, CorpusError), match=problem):
         read_held_out(held_out_argument(argument.format(tmp_path)), NORMALIZER)
 
 
 def test_a_line_that_only_a_later_reference_has_is_left_out_by_its_number(tmp_path: Path) -> None:
-    for name, text in (("a.en", "Yes.\n\n"), ("a.fa", "بله.\n\n"), ("b.fa", "آری.\nنه.\n")):
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    test_set = read_held_out(held_out_argument(f"{tmp_path}/a.en:{tmp_path}/a.fa:{tmp_path}/b.fa"), NORMALIZER)
+    write_files(tmp_path)
+    argument = f"{tmp_path}/short.en:{tmp_path}/short.fa:{tmp_path}/b.fa"
+    test_set = read_held_out(held_out_argument(argument), NORMALIZER)
     assert (test_set.references, test_set.left_out) == ((("بله.", "آری."),), (2,))
 
 

@@ -15,7 +15,7 @@ from translator.corpus.normalizer.rules import NormalizerRules
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.reading.forms import TextFile, form_of, unread_form
-from translator.corpus.reading.lines import Unreadable
+from translator.corpus.reading.lines import Unreadable, first_numbers
 from translator.corpus.selecting.filters import PairFilter
 from translator.corpus.selecting.folding import fold
 from translator.corpus.selecting.split import Split
@@ -23,7 +23,6 @@ from translator.errors import CorpusError
 from translator.run.files import storage_errors, write_text
 from translator.run.logging import LOGGER
 
-_NUMBERS_SHOWN: Final = 10  # of lines that are not UTF-8
 _STRICT_LENGTHS: Final = {"max_length_ratio": 2.0}
 """A stricter limit for back-translations, which are too short or too long more often than human translations."""
 
@@ -132,12 +131,10 @@ def read_monolingual(
                 distinct_lines.append(text)
             counts[outcome] += 1
         if invalid_numbers:
-            shown = ", ".join(f"{number:,}" for number in invalid_numbers[:_NUMBERS_SHOWN])
-            more = ", …" if len(invalid_numbers) > _NUMBERS_SHOWN else ""
             lines_are = "1 line is" if len(invalid_numbers) == 1 else f"{len(invalid_numbers):,} lines are"
             LOGGER.warning(
-                f"{file}: {lines_are} not UTF-8 and left out ({shown}{more}); convert them first, for example with "
-                "iconv"
+                f"{file}: {lines_are} not UTF-8 and left out ({first_numbers(invalid_numbers)}); convert them first, "
+                "for example with iconv"
             )
     return distinct_lines, counts
 

@@ -15,6 +15,7 @@ from translator.config.corpus_section import PERSIAN
 from translator.config.paths import expand_homes
 from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.prepared_corpus import PreparedCorpus
+from translator.corpus.reading.lines import first_numbers
 from translator.corpus.reading.pairs import read_pairs
 from translator.corpus.sources import corpus_argument, path_exists
 from translator.errors import CorpusError, InputError, RunError
@@ -22,7 +23,6 @@ from translator.run.files import storage_errors, write_json
 from translator.run.records import RecordError, read_signed_record, sign
 
 VALIDATION: Final = "validation"  # name of the set that training translates at each validation
-_LINES_NAMED: Final = 10  # in a note on the lines left out
 HeldOutSplit = Literal["validation", "test"]
 Sentence = tuple[str, tuple[str, ...], str]  # the source, its references, and the name of its corpus
 
@@ -123,11 +123,8 @@ def left_out_note(sentences: int, left_out: Sequence[int]) -> str:
     """Return a note like `1 of 5 left out (line 3)` on a set of so many scored `sentences`; "" if it is complete."""
     if not left_out:
         return ""
-    numbers = ", ".join(map(str, left_out[:_LINES_NAMED]))
-    if len(left_out) > _LINES_NAMED:
-        numbers += f" and {len(left_out) - _LINES_NAMED:,} more"
     lines = "line" if len(left_out) == 1 else "lines"
-    return f"{len(left_out):,} of {sentences + len(left_out):,} left out ({lines} {numbers})"
+    return f"{len(left_out):,} of {sentences + len(left_out):,} left out ({lines} {first_numbers(left_out)})"
 
 
 def held_out_of_run(

@@ -46,22 +46,21 @@ def utf8_blocks(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
         head, remaining = _head(_from_utf16(itertools.chain([head], remaining)))
     else:
         _refuse_binary(head, label)
+        head = head.removeprefix(codecs.BOM_UTF8)
     ends_with_return = b"\r" in head and b"\n" not in head
-    for block in itertools.chain([head.removeprefix(codecs.BOM_UTF8)], remaining):
+    for block in itertools.chain([head], remaining):
         yield block.replace(b"\r", b"\n") if ends_with_return else block
 
 
 def _head(blocks: Iterable[bytes]) -> tuple[bytes, Iterator[bytes]]:
     r"""Return the first blocks, up to one with a "\n" or to `_HEAD` bytes, and an iterator over the others."""
     remaining = iter(blocks)
-    parts: list[bytes] = []
-    size = 0
+    head = b""
     for block in remaining:
-        parts.append(block)
-        size += len(block)
-        if b"\n" in block or size >= _HEAD:
+        head += block
+        if b"\n" in block or len(head) >= _HEAD:
             break
-    return b"".join(parts), remaining
+    return head, remaining
 
 
 def _from_utf16(blocks: Iterable[bytes]) -> Iterator[bytes]:

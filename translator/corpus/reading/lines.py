@@ -1,7 +1,7 @@
 """Lines of texts, and pairs from two texts of parallel lines."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import zip_longest
 from typing import Final, NamedTuple, TypeVar
@@ -14,9 +14,8 @@ Item = TypeVar("Item")
 LONGEST_LINE: Final = 1 << 20  # bytes of a line without its end; longer lines are dropped
 BAD_ROW: Final = "bad_row"  # the rule that drops a row, an object or a unit without the right form
 _BAD_SHARE: Final = 0.01  # of the rows; with more, it is another kind of file
-_ALWAYS_ALLOWED: Final = 3  # bad rows of a file of any size
 _CHECKED_FROM: Final = 1000  # bad rows, with which the share is looked at before the end of a file
-_BAD_LINES_SHOWN: Final = 5
+_NUMBERS_SHOWN: Final = 10
 LOW_SCORE: Final = "low_score"  # the rule that drops a pair whose score is below `min_score`
 
 
@@ -38,20 +37,15 @@ def whole_lines(blocks: Iterable[bytes], label: str, longest: int) -> Iterator[b
 
     Raises CorpusError: the text is in another encoding, or no text (see `utf8_blocks`).
     """
-    unfinished: list[bytes] = []  # parts of a line whose end has not arrived
-    size = 0
+    unfinished = b""  # the beginning of a line whose end has not arrived
     for block in utf8_blocks(blocks, label):
-        end = block.rfind(b"\n") + 1
+        data = unfinished + block
+        end = data.rfind(b"\n") + 1
         if end:
-            unfinished.append(block[:end])
-            yield b"".join(unfinished)
-            unfinished, size = [], 0
-        if size <= longest + 2:  # enough to see that the line is too long
-            line_start = block[end : end + longest + 2]
-            unfinished.append(line_start)
-            size += len(line_start)
-    if size:
-        yield b"".join(unfinished)
+            yield data[:end]
+        unfinished = data[end : end + longest + 2]  # enough to see that the line is too long
+    if unfinished:
+        yield unfinished
 
 
 def read_lines(blocks: Iterable[bytes], label: str, *, drop_invalid: bool, advice: str = "") -> Iterator[str]:
@@ -98,8 +92,14 @@ def is_blank(line: str | None) -> bool:
     return not line or line.isspace()
 
 
+def first_numbers(numbers: Sequence[int]) -> str:
+    """Return the first ten numbers of lines for a message."""
+    shown = ", ".join(f"{number:,}" for number in numbers[:_NUMBERS_SHOWN])
+    return f"{shown}, …" if len(numbers) > _NUMBERS_SHOWN else shown
+
+
 class Pair(NamedTuple):
-    """One line of a parallel corpus, English and Persian, as read."""
+    """One line of a parallel corpus, English and Persian, as read; no text has a "\\n"."""
 
     line: int  # 1-based, in its file
     source: str
@@ -142,10 +142,11 @@ def pairs_of_sides(
 class RowCounts:
     """Counts the rows of a text. A few bad ones are left out; many mean another kind of file."""
 
-    def __init__(self, label: str, advice: str) -> None:
-        """Take the name of the text in messages, and what to do about bad rows."""
+    def __init__(self, label: str, advice: str, always_allowed: int = 0) -> None:
+        """Take the name of the text and advice, for messages, and how many bad rows a text of any size may have."""
         self._label = label
         self._advice = advice
+        self._always_allowed = always_allowed
         self._rows = 0
         self._bad_lines: list[int] = []
 
@@ -158,14 +159,12 @@ class RowCounts:
                 self.check()
 
     def check(self) -> None:
-        """Raise CorpusError if more than 1% of the rows, and more than three, or all rows, are bad."""
+        """Raise CorpusError if more than 1% of the rows, and more than are always allowed, or all rows, are bad."""
         bad_count = len(self._bad_lines)
-        if bad_count < self._rows and bad_count <= max(_ALWAYS_ALLOWED, _BAD_SHARE * self._rows):
+        if bad_count < self._rows and bad_count <= max(self._always_allowed, _BAD_SHARE * self._rows):
             return
-        numbers = ", ".join(map(str, self._bad_lines[:_BAD_LINES_SHOWN])) + (
-            ", …" if bad_count > _BAD_LINES_SHOWN else ""
-        )
         raise CorpusError(
-            f"{self._label}: {bad_count:,} of {self._rows:,} rows do not have the right form (lines {numbers}), and "
-            f"1% are allowed; {self._advice}"
+            f"{self._label}, line {self._bad_lines[0]}: the row does not have the right form; {bad_count:,} of "
+            f"{self._rows:,} rows are bad (lines {first_numbers(self._bad_lines)}), and 1% are allowed; "
+            f"{self._advice}"
         )

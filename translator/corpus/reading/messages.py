@@ -41,7 +41,7 @@ def pairs_of_messages(blocks: Iterable[bytes], label: str, *, compiled: bool) ->
     for number, entry in enumerate(entries, start=1):
         line = number if compiled else entry.linenum
         if entry.obsolete or "fuzzy" in entry.flags:
-            yield Pair(line, entry.msgid, "", OBSOLETE if entry.obsolete else FUZZY)
+            yield Pair(line, " ".join(entry.msgid.split()), "", OBSOLETE if entry.obsolete else FUZZY)
             continue
         texts = [(entry.msgid, entry.msgstr)]
         if entry.msgid_plural:

@@ -18,6 +18,7 @@ from translator.errors import CorpusError
 from translator.run.logging import LOGGER
 
 _FIRST_PAIRS: Final = 1000  # which show whether this can be a corpus
+_ALWAYS_ALLOWED: Final = 3  # bad rows of a file of any size
 
 
 @functools.cache
@@ -77,7 +78,7 @@ def _pairs_of_corpus(texts: Sequence[TextFile], source: SourceConfig, note: Call
         "each needs a text for both sides, as many columns as the others, and a number as score; correct the file, "
         "name its columns (`source_column`, `target_column`), or give two files as `source_path` and `target_path`"
     )
-    counts = RowCounts(label, f"{advice}{''.join(remarks)}")
+    counts = RowCounts(label, f"{advice}{''.join(remarks)}", _ALWAYS_ALLOWED)
     for pair in itertools.chain(first_pairs, pairs):
         counts.add(pair.line, is_bad=pair.defect == BAD_ROW)
         yield pair

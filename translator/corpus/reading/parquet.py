@@ -1,21 +1,17 @@
 """Rows of Parquet, the form of data sets on the Hugging Face Hub; read by pyarrow, an extra of the package."""
 
-import contextlib
-import re
 from collections.abc import Iterator
 from io import BytesIO
-from pathlib import Path
 from typing import Final
 
 from translator.corpus.reading.forms import TextFile
 from translator.corpus.reading.packing import damaged_files, packing_of
 from translator.corpus.reading.tables import Row, flat
-from translator.errors import CorpusError, InputError
-from translator.run.text import excerpt, install_command
+from translator.errors import InputError
+from translator.run.text import install_command
 
 _ROWS_AT_ONCE: Final = 1000
 _BUFFER: Final = 1 << 20  # bytes of a column that are read at once
-_UNKNOWN_CODEC: Final = re.compile("currently not supported|Unsupported compression codec")  # an OSError like others
 
 
 def rows_of_parquet(text: TextFile) -> Iterator[Row]:
@@ -39,7 +35,6 @@ def rows_of_parquet(text: TextFile) -> Iterator[Row]:
     is_packed = text.member is not None or packing_of(text.file) is not None
     with (
         damaged_files(text.file),
-        _unsupported_files(text.file),
         ParquetFile(
             BytesIO(b"".join(text.blocks())) if is_packed else text.file,
             pre_buffer=False,
@@ -51,17 +46,3 @@ def rows_of_parquet(text: TextFile) -> Iterator[Row]:
             for values in batch.to_pylist():
                 number += 1
                 yield number, flat(values)
-
-
-@contextlib.contextmanager
-def _unsupported_files(path: Path) -> Iterator[None]:
-    """Convert the errors of pyarrow for what it cannot read, such as the codec LZO, into a `CorpusError`."""
-    try:
-        yield
-    except (NotImplementedError, OSError) as error:
-        if isinstance(error, OSError) and _UNKNOWN_CODEC.search(str(error)) is None:
-            raise
-        raise CorpusError(
-            f"{path} is Parquet of a form that is not supported ({excerpt(str(error), 200)}); write it again, with "
-            "the program that made it, as Parquet with the codec zstd, or as JSON Lines"
-        ) from error

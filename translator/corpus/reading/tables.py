@@ -14,6 +14,7 @@ from translator.corpus.reading.columns import columns_of, usual_columns
 from translator.corpus.reading.forms import Form
 from translator.corpus.reading.lines import BAD_ROW, LOW_SCORE, Pair, Unreadable, is_blank, numbered
 from translator.corpus.selecting.scripts import ARABIC_LETTER
+from translator.corpus.sources import listing
 
 Row = tuple[int, dict[str, Any]]
 """The line of a row, from 1, and its values by the names of their columns; a field of a value is `translation.en`."""
@@ -26,7 +27,7 @@ _SEPARATOR_LINE: Final = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # tells Exce
 _DELIMITERS: Final = (",", ";", "\t")  # of equally suitable ones the first
 _LINES_FOR_DELIMITER: Final = 100
 _LINES_OF_ROW: Final = 100  # at most; a row with more lacks a quotation mark
-_UNUSABLE: Final = re.compile("[\0\ud800-\udfff]")  # lone surrogates are no characters
+_UNUSABLE: Final = re.compile("[\0\ud800-\udfff]")  # of an escape of JSON; lone surrogates are no characters
 _LINE_END: Final = re.compile(r"\r*\n[\r\n]*")  # a "\r" elsewhere is a character like others
 
 
@@ -162,9 +163,6 @@ def objects_of(lines: Iterable[str]) -> Iterator[Row | Pair]:
             content = None if isinstance(line, Unreadable) else json.loads(line)
         except (ValueError, RecursionError):  # a number may be too long, and lists too deep
             content = None
-        # Only an escape such as `\ud800` gives what is no character.
-        if "\\u" in line and _UNUSABLE.search(json.dumps(content, ensure_ascii=False)):
-            content = None
         if isinstance(content, dict):
             yield number, flat(content)
         else:
@@ -210,11 +208,9 @@ def pairs_of_rows(
     columns = columns_of(names, texts, source, label)
     english_column, persian_column, score_column = columns
     if names != ["1", "2"] or english_column != "1":
-        other_names = ", ".join(name for name in names if name not in columns)
-        note(
-            f"English is read from column {english_column}, Persian from column {persian_column}"
-            f"{other_names and '; not read: '}{other_names}"
-        )
+        other_names = [name for name in names if name not in columns]
+        rest = f"; not read: {listing(other_names)}" if other_names else ""
+        note(f"English is read from column {english_column}, Persian from column {persian_column}{rest}")
 
     # 2. The pairs.
     for row in chain(first_rows, rows):
@@ -238,7 +234,7 @@ def text_in(value: Any) -> str | None:
     # ParsiNLU has lists of references.
     if isinstance(value, list) and value:
         value = value[0]
-    if not isinstance(value, str):
+    if not isinstance(value, str) or _UNUSABLE.search(value):
         return None
     value = value.lstrip("\ufeff")
     return _LINE_END.sub(" ", value) if "\n" in value else value
