@@ -37,16 +37,14 @@ def opus_zip(corpus: str, persian: str = "fa") -> bytes:
     return zip_bytes({"README": b"x", f"{stem}.en": ENGLISH, f"{stem}.{persian}": PERSIAN, f"{stem}.ids": b"x"})
 
 
-def flores_tar(english: str = "eng_Latn", kind: bytes = tarfile.REGTYPE) -> bytes:
-    """Return a tar with some members of FLORES-200, of which the English ones have this name and kind."""
+def flores_tar(english: str = "eng_Latn") -> bytes:
+    """Return a tar with some members of FLORES-200, of which the English ones have this name."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w:gz") as archive:
         for part in ("dev", "devtest"):
             for language, text in ((english, ENGLISH), ("pes_Arab", PERSIAN), ("prs_Arab", b"x\n")):
                 member = tarfile.TarInfo(f"./flores200_dataset/{part}/{language}.{part}")
                 member.size = len(text)
-                if language == english:
-                    member.type = kind
                 archive.addfile(member, io.BytesIO(text))
     return stream.getvalue()
 
@@ -187,11 +185,10 @@ def test_download_retries_after_errors_and_damage_and_skips_an_existing_file(
         ("mizan", zip_bytes({"mine.en": b""}), {}, "has no table, TMX or pair of texts like X.en and X.fa"),
         ("flores200", ZIP, {}, "is damaged or truncated"),
         ("flores200", flores_tar("fra_Latn"), {}, "is damaged or truncated ('eng_Latn.dev')"),
-        ("flores200", flores_tar(kind=tarfile.SYMTYPE), {}, "is damaged or truncated ('eng_Latn.dev')"),
         ("wmt24pp", b'{"source": "A", "target": null}\n', {}, "is damaged or truncated"),
         ("wmt24pp", b"no JSON\n", {}, "is damaged or truncated"),
     ],
-    ids=range(10),  # the bytes of a tar have the time
+    ids=range(9),  # the bytes of a tar have the time
 )
 def test_a_wrong_or_damaged_download_is_refused_and_not_kept(
     server: Server, tmp_path: Path, name: str, content: bytes, changes: dict[str, Any], reason: str

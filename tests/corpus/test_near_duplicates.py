@@ -12,7 +12,6 @@ from translator.corpus.selecting.near_duplicates import (
     BANDS,
     MINIMUM_NGRAMS,
     NGRAM,
-    ROWS,
     NearDuplicateIndex,
     signatures,
 )
@@ -28,24 +27,16 @@ def jaccard(first: str, second: str) -> float:
     return len(first_ngrams & second_ngrams) / len(first_ngrams | second_ngrams)
 
 
-def test_signatures_match_as_often_as_the_lsh_formula_predicts() -> None:
-    """Leskovec, Rajaraman, Ullman: Mining of Massive Datasets, section 3.4.2: 1 - (1 - s^r)^b."""
+def test_signatures_match_where_texts_are_similar() -> None:
+    """The formula 1 - (1 - s^8)^9 gives 0.994 at a similarity of 0.9, and 0.035 at 0.5."""
     generator = random.Random(7)
-    texts = ["".join(generator.choices(LETTERS, k=generator.randint(SHORTEST, 200))) for _ in range(3000)]
-    edited_texts = []
-    for text in texts:
-        characters = list(text)
-        for _ in range(generator.randint(0, 12)):
-            characters[generator.randrange(len(characters))] = generator.choice(LETTERS)
-        edited_texts.append("".join(characters))
-    similarity = np.array(list(map(jaccard, texts, edited_texts)))
-    predicted = 1 - (1 - similarity**ROWS) ** BANDS
+    texts = ["".join(generator.choices(LETTERS, k=generator.randint(SHORTEST, 200))) for _ in range(500)]
     keys = signatures(texts)
-    matches = (keys == signatures(edited_texts)).any(axis=1)
-    for low, high in ((0.3, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.0)):
-        in_range = (similarity >= low) & (similarity < high)
-        assert in_range.sum() > 100
-        assert abs(matches[in_range].mean() - predicted[in_range].mean()) < 0.08
+    for share, least, most in ((0.01, 0.9, 1.0), (0.15, 0.0, 0.1)):
+        edited = [
+            "".join(generator.choice(LETTERS) if generator.random() < share else c for c in text) for text in texts
+        ]
+        assert least <= (keys == signatures(edited)).any(axis=1).mean() <= most
 
     # A signature depends on its text alone, also where many or long texts exceed what is processed at a time.
     long_text = "".join(texts)

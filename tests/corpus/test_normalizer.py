@@ -75,16 +75,7 @@ def test_default_rules_together_give_the_expected_text(side: str, before: str, a
     assert getattr(ALL_RULES, side)(before) == after
 
 
-@pytest.mark.parametrize(
-    ("settings_of_rules", "text", "normal"),
-    [
-        ({"rules": "none"}, "Ø³Ù„Ø§Ù… كتاب  25 .", "سلام كتاب  ۲۵ ."),
-        ({"digits": "keep", "mojibake": False}, "cafÃ©  25 .", "cafÃ© 25."),
-        ({"digits": "ascii"}, "كتاب ۲۵ .", "کتاب 25."),
-        ({"orthography": True}, "می روم .", "می\u200cروم."),
-        ({"rules": "none", "mojibake": False, "digits": "keep"}, "cafÃ© كتاب  25 .", "cafÃ© كتاب  25 ."),
-    ],
-)
+@pytest.mark.parametrize(("settings_of_rules", "text", "normal"), EXAMPLES["settings"])
 def test_a_configuration_chooses_the_rules(settings_of_rules: dict[str, object], text: str, normal: str) -> None:
     assert Normalizer(NormalizationConfig.model_validate(settings_of_rules)).target(text) == normal
 

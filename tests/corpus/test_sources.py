@@ -37,20 +37,10 @@ def test_truncated_content_is_refused_as_damaged(tmp_path: Path, suffix: str) ->
         assert message.startswith(f"{tmp_path / 'text.tsv'}{suffix} is damaged or truncated (")
 
 
-@pytest.mark.parametrize(
-    ("content", "kind"),
-    [(b"BZh91AY&SY", "bzip2 file"), (bytes(257) + b"ustar", "tar archive"), (b"Rar!\x1a\x07\x01\0", "rar archive")],
-)
-def test_unsupported_archives_are_named(tmp_path: Path, content: bytes, kind: str) -> None:
-    assert f"is an unsupported {kind}; unpack it" in complaint(one_file(tmp_path / "text.tsv", content))
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is not there to play a file without an end")
-def test_a_device_is_refused(tmp_path: Path) -> None:
+def test_a_device_is_refused() -> None:
     message = complaint(SourceConfig(name="text", path="/dev/full"))
     assert message.startswith("corpus source `text`: /dev/full is a pipe or a device; write its text")
-    (tmp_path / "a.tsv").symlink_to("/dev/full")
-    assert "has no table, TMX or pair" in complaint(SourceConfig(name="text", path=str(tmp_path)))
 
 
 # --- names ---
@@ -71,8 +61,6 @@ def test_the_language_at_the_end_of_a_name(group: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("overrides", "changes"),
     [
-        (["1.source_member=x", "1.target_member=y"], {"source_member": "x", "target_member": "y"}),
-        (["1.min_score={column: sco, at_least: 5e-1}"], {"min_score": {"column": "sco", "at_least": 0.5}}),
         (["1.min_score.column=sco", "1.min_score.at_least=5e-1"], {"min_score": {"column": "sco", "at_least": 0.5}}),
         (["1.source_member=x"], {}),  # the recipe reports the mistake
     ],
@@ -130,19 +118,3 @@ def test_a_path_that_is_no_corpus_is_refused(
     Path("a\tb.tsv").touch()
     with pytest.raises(InputError, match=message):
         corpora_in_arguments([paths])
-
-
-@pytest.mark.parametrize(
-    ("columns", "rule"),
-    [
-        ({"source_column": "en"}, "must be given together"),
-        ({"source_column": 2, "target_column": 2}, "must be different columns"),
-        (
-            {"path": None, "source_path": "a", "target_path": "b", "source_column": 1, "target_column": 2},
-            "need a table",
-        ),
-    ],
-)
-def test_keys_of_columns_belong_together(columns: dict[str, object], rule: str) -> None:
-    with pytest.raises(ValueError, match=rule):
-        SourceConfig.model_validate({"name": "x", "path": "a", **columns})

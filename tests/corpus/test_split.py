@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, reject
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from translator.config import CorpusConfig, FilterConfig, SourceConfig, SplitConfig
+from translator.config import CorpusConfig, SourceConfig, SplitConfig
 from translator.corpus.selecting.duplicates import Hashes, mix
 from translator.corpus.selecting.near_duplicates import NearDuplicateIndex, signatures
 from translator.corpus.selecting.selection import select_pairs
@@ -91,7 +91,7 @@ TEXTS = {
 """What near-duplicates are looked for in, by the English side of a pair; any other pair is too short."""
 
 
-def selected(sources: Sources, near_duplicates: float | None = 0.9, method: str = "block") -> list[list[str]]:
+def selected(sources: Sources, method: str = "block") -> list[list[str]]:
     """Return the split of each pair, or the rule that drops it; an `auto` source holds out one pair for each split."""
     configs = [
         SourceConfig.model_validate({"name": f"s{number}", "path": "x", "use": use})
@@ -99,7 +99,6 @@ def selected(sources: Sources, near_duplicates: float | None = 0.9, method: str 
     ]
     config = CorpusConfig(
         sources=tuple(configs),
-        filters=FilterConfig(near_duplicates=near_duplicates),
         split=SplitConfig.model_validate({"validation": 1, "test": 1, "method": method}),
     )
     keys_of_sources = []
@@ -165,15 +164,12 @@ def test_each_pair_has_its_split_or_the_rule_that_drops_it(lines: list[str]) -> 
     assert selected(sources) == expected
 
 
-def test_near_duplicates_stay_if_the_filter_is_off() -> None:
-    assert selected([("train", [("fox", "1"), ("fox!", "2")])], near_duplicates=None) == [["train", "train"]]
-
-
 SIDE = st.integers(0, 30).map(str)
 PAIRS = st.lists(st.tuples(SIDE, SIDE), min_size=4, max_size=25)
 SOURCES = st.lists(st.tuples(st.sampled_from(["auto", "train", "validation", "test"]), PAIRS), min_size=1, max_size=4)
 
 
+@settings(max_examples=50)
 @given(SOURCES, st.sampled_from(["block", "hash"]))
 def test_no_side_stands_in_two_splits_and_no_training_pair_twice(sources: Sources, method: str) -> None:
     try:
