@@ -12,7 +12,7 @@ from translator.config import SourceConfig
 from translator.corpus.reading.languages import split_language
 from translator.corpus.reading.pairs import read_pairs
 from translator.corpus.sources import corpora_in_arguments, with_overrides
-from translator.errors import InputError
+from translator.errors import InputError, StorageError
 
 PACKED = [suffix for suffix in PACKERS if suffix]
 
@@ -41,6 +41,12 @@ def test_truncated_content_is_refused_as_damaged(tmp_path: Path, suffix: str) ->
 def test_a_device_is_refused() -> None:
     message = complaint(SourceConfig(name="text", path="/dev/full"))
     assert message.startswith("corpus source `text`: /dev/full is a pipe or a device; write its text")
+
+
+def test_a_side_that_is_a_folder_is_refused(tmp_path: Path) -> None:
+    source = SourceConfig(name="text", source_path=str(tmp_path), target_path=str(tmp_path))
+    with pytest.raises(StorageError, match="this is a folder, and a file was expected"):
+        list(read_pairs(source))
 
 
 # --- names ---

@@ -51,7 +51,7 @@ def download_dataset(name: str, folder: Path) -> Path:
     # 2. Write the texts that are not there yet. A zip is read in place, and some files are texts themselves.
     place = folder / (dataset.name if dataset.parts else dataset.files[0].name)
     if dataset.unpack is not None:
-        for text_name, text in dataset.unpack(folder / dataset.files[0].name, dataset.parts).items():
+        for text_name, text in dataset.unpack(folder / dataset.files[0].name).items():
             path = place / text_name
             if not os.path.lexists(path):
                 write_text(path, text)
@@ -130,7 +130,7 @@ def _check(dataset: Dataset, file: RemoteFile, path: Path) -> None:
     # 2. What it holds. Reading a text to its end checks it.
     with damaged_files(path):
         if dataset.unpack is not None:
-            dataset.unpack(path, dataset.parts)
+            dataset.unpack(path)
         elif not dataset.parts:
             with zipfile.ZipFile(path) as archive:
                 corpora_among(archive.namelist(), str(path))

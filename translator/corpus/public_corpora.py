@@ -1,13 +1,14 @@
-"""Public corpora that can be named: where their files are, and under which licence."""
+"""Public corpora that can be named: where their files are, under which licence, and how their texts are unpacked."""
 
+import json
 import re
 import shlex
-from collections.abc import Callable, Sequence
+import tarfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from translator.corpus.evaluation_texts import Texts, flores_texts, wmt_texts
 from translator.errors import InputError
 from translator.run.text import wrapped
 
@@ -17,6 +18,9 @@ _OPUS_PATTERN: Final = re.compile(
 _OPUS_PERSIAN: Final = {"Tatoeba": "pes", "bible-uedin": "pes"}
 """Corpora of OPUS that have another code for Persian than `fa`, by the indexes of opustools 1.9.0 and mtdata 0.5.1."""
 _NTREX: Final = "https://raw.githubusercontent.com/MicrosoftTranslator/NTREX/8561f6a622db9edad1217683e5c83daefd8bb2bf"
+
+Texts = dict[str, str]
+"""Texts by the names of their files, such as `devtest.en`."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Dataset:
     home: str  # its web page, in case the address no longer works
     files: tuple[RemoteFile, ...]
     parts: tuple[str, ...] = ()  # of a text for evaluation; a corpus has none
-    unpack: Callable[[Path, Sequence[str]], Texts] | None = None
+    unpack: Callable[[Path], Texts] | None = None
     """Returns the texts of the parts in a file for evaluation; None if the files are texts themselves."""
 
     def arguments(self, folder: Path) -> list[str]:
@@ -55,6 +59,41 @@ class Dataset:
             arguments.append("--test-set " + shlex.quote(f"{name}={path}.en:{path}.fa"))
         return arguments or ["--corpus " + shlex.quote(str(folder / self.files[0].name))]
 
+
+# --- texts for evaluation, out of the files of their publishers ---
+
+# A damaged file raises whatever its reader raises: `download` explains it.
+
+
+def flores_texts(path: Path) -> Texts:
+    """Return both sides of both parts from the tar.gz of FLORES-200."""
+    texts: Texts = {}
+    with tarfile.open(path) as tar:
+        members = {Path(member.name).name: member for member in tar if member.isreg()}
+        for part in ("dev", "devtest"):
+            for language, side in (("eng_Latn", "en"), ("pes_Arab", "fa")):
+                content = tar.extractfile(members[f"{language}.{part}"])
+                assert content is not None
+                texts[f"{part}.{side}"] = content.read().decode("utf-8")
+    return texts
+
+
+def wmt_texts(path: Path) -> Texts:
+    """Return both sides of the only part, `test`, from JSON Lines with `source` and `target`, as those of WMT24++.
+
+    Segments marked as `is_bad_source` are left out, as the publishers advise (Deutsch et al. 2025). A segment becomes
+    one line.
+    """
+    texts = {"test.en": "", "test.fa": ""}
+    with path.open(encoding="utf-8") as lines:
+        for segment in map(json.loads, lines):
+            if not segment["is_bad_source"]:
+                texts["test.en"] += segment["source"].replace("\n", " ") + "\n"
+                texts["test.fa"] += segment["target"].replace("\n", " ") + "\n"
+    return texts
+
+
+# --- the table ---
 
 _TABLE: Final = (
     Dataset(

@@ -136,7 +136,7 @@ def corpora_of(source: SourceConfig, note: Callable[[str], None] | None = None) 
         refuse_stream(file, f"corpus source `{source.name}`: {file}")
 
     # 2. What is in a folder, and then in a zip.
-    if files[0].is_dir():
+    if source.path is not None and files[0].is_dir():
         (folder,) = files
         names = [entry.name for entry in folder.iterdir() if entry.is_file()]
         listed = [tuple(TextFile(folder / name) for name in pair) for pair in corpora_among(names, str(folder), note)]
