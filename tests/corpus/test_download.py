@@ -149,10 +149,13 @@ def test_a_downloaded_dataset_is_a_corpus_or_test_sets_as_it_is(server: Server, 
             references = [texts[0] for texts in test_set.references]
             assert list(zip(test_set.sources, references, strict=True)) == PAIRS
 
-    # A text that is missing later is written again.
+    # A text that is missing later is written again, and no other.
     files = contents(folder)
     if dataset.parts:
         (folder / dataset.name / f"{dataset.parts[0]}.fa").unlink()
+    if dataset.unpack is not None:
+        (folder / dataset.name / f"{dataset.parts[0]}.en").write_bytes(b"mine")
+        files[f"{dataset.name}/{dataset.parts[0]}.en"] = b"mine"
     obtain(dataset, folder)
     assert contents(folder) == files
 

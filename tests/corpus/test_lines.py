@@ -67,9 +67,10 @@ def test_lines_are_those_of_a_text_that_is_read_at_once(text: str, codec: str, b
     ("content", "lines"),
     [
         ("a\nb😀".encode("utf-16")[:-2], ["a", INVALID]),
+        ("a\nb".encode("utf-16")[:-1], ["a", INVALID]),
         (b"One.\nT\0\0\0wo.\nThree.\n", ["One.", INVALID, "Three."]),
     ],
-    ids=["half an emoji at the end", "a few NUL bytes"],
+    ids=["half an emoji at the end", "half a character at the end", "a few NUL bytes"],
 )
 def test_damage_costs_only_its_line(content: bytes, lines: list[str]) -> None:
     assert lines_of(content, drop_invalid=True) == lines
