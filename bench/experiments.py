@@ -7,7 +7,6 @@ stopped at any time: the same command resumes. Runs with one thread can be train
 import json
 import statistics
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,23 +70,19 @@ def bench(options: Options) -> Iterator[str]:
         Interrupted: a command was stopped.
     """
     plan = read_yaml(Path(options.config or PLAN), Plan)
-    names = options.chosen(variant.name for variant in plan.variants)
+    names = [] if options.table else options.chosen(variant.name for variant in plan.variants)
     planned = list(trials(plan, options.overrides))
     failed = []
-    requested = [trial for trial in planned if trial.variant.name in names and not options.table]
-    for number, trial in enumerate(requested, 1):
-        if read_figures(trial) is not None:
+    for trial in planned:
+        if trial.variant.name not in names or read_figures(trial) is not None:
             continue
-        began = time.monotonic()
         log = trial.run.with_suffix(".log")
-        print(f"[{number}/{len(requested)}] {trial.run.name}: see {log}", file=sys.stderr, flush=True)
+        print(f"bench: {trial.run.name}: see {log}", file=sys.stderr, flush=True)
         try:
             carry_out(plan, trial, log)
         except RunError as error:
             failed.append(trial.run.name)
             print(f"bench: {trial.run.name}: {error}", file=sys.stderr)
-        minutes = (time.monotonic() - began) / 60
-        print(f"    {minutes:.1f} minutes", file=sys.stderr, flush=True)
     yield from table(plan, planned)
     if failed:
         raise FailedError(f"{len(failed)} failed: {', '.join(failed)}")
@@ -174,27 +169,20 @@ def table(plan: Plan, planned: Sequence[Trial]) -> Iterator[str]:
 
 def _row(variant: Variant, of_seeds: dict[int, Figures], baseline: dict[int, Figures]) -> list[str]:
     """Return a row of the table; differences are means over the seeds that `baseline` has too, and may be none."""
+    means = {key: statistics.fmean(figures[key] for figures in of_seeds.values()) for key in (*METRICS, *PROGRESS)}
     row = [variant.about, ", ".join(map(str, of_seeds))]
     for metric in METRICS:
-        row.append(f"{_mean(of_seeds, metric):.2f}")
-        shared = of_seeds.keys() & baseline.keys()
-        row.append(_difference([of_seeds[seed][metric] - baseline[seed][metric] for seed in sorted(shared)]))
+        shared = sorted(of_seeds.keys() & baseline.keys())
+        differences = [of_seeds[seed][metric] - baseline[seed][metric] for seed in shared]
+        row += [f"{means[metric]:.2f}", _difference(differences)]
     row.append(", ".join(f"{figures['chrf']:.2f}" for figures in of_seeds.values()))
-    for key in PROGRESS:
-        row.append(f"{_mean(of_seeds, key):,.0f}")
-    return row
+    return [*row, *(f"{means[key]:,.0f}" for key in PROGRESS)]
 
 
 def _difference(differences: Sequence[float]) -> str:
     """Return the mean of the differences, with those of the seeds in brackets if there are several; `–` for none."""
     if not differences:
         return "–"
-    mean = f"{statistics.fmean(differences):+.2f}"
-    if len(differences) == 1:
-        return mean
     of_seeds = ", ".join(f"{difference:+.2f}" for difference in differences)
-    return f"{mean} ({of_seeds})"
-
-
-def _mean(of_seeds: dict[int, Figures], key: str) -> float:
-    return statistics.fmean(figures[key] for figures in of_seeds.values())
+    mean = f"{statistics.fmean(differences):+.2f}"
+    return f"{mean} ({of_seeds})" if len(differences) > 1 else mean

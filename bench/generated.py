@@ -1,15 +1,9 @@
-"""Generated corpora: pairs of made-up sentences, with lengths like those of literary prose in subwords, N pairs."""
+"""Generated corpora: pairs of made-up sentences, with lengths like those of literary prose in subwords."""
 
 import random
-from collections.abc import Iterator
+import string
 from pathlib import Path
-from typing import Any, Final
-
-import numpy as np
-from numpy.typing import NDArray
-
-POOL: Final = 1 << 16  # sentences that are made at once
-Lengths = NDArray[np.int64]
+from typing import Any
 
 
 def generated_recipe(folder: Path, vocabulary: int, rows: int, row_length: int) -> dict[str, Any]:
@@ -28,36 +22,18 @@ def generated_recipe(folder: Path, vocabulary: int, rows: int, row_length: int) 
 
 
 def write_corpus(folder: Path, count: int, vocabulary: int, row_length: int) -> None:
-    """Write `count` pairs to corpus.tsv in `folder`, from a lexicon with somewhat fewer words than the vocabulary."""
-    spelling = random.Random(3)
-    words = []
-    for _ in range(vocabulary * 3 // 4):
-        words.append("".join(spelling.choices("abcdefghijklmnopqrstuvwxyz", k=spelling.randint(2, 6))))
-    source_lengths, target_lengths = _random_lengths(count, longest=row_length * 3 // 4)
-    sources = _sentences(words, source_lengths, seed=4)
-    targets = _sentences(words, target_lengths, seed=5)
-    with (folder / "corpus.tsv").open("w", encoding="utf-8") as file:
-        file.writelines(f"{source}\t{target}\n" for source, target in zip(sources, targets, strict=True))
+    """Write `count` pairs to corpus.tsv in `folder`, always the same, from a lexicon smaller than the vocabulary.
 
-
-def _random_lengths(count: int, longest: int) -> tuple[Lengths, Lengths]:
-    """Return the words of `count` sources and targets, (N,) each; the same at every call.
-
-    Lengths are log-normal: a median of 18, a mean of 22, and a long tail, which ends at `longest`.
+    The words of a side are log-normal: a median of 18, a mean of 22, and a long tail.
     """
-    generator = np.random.default_rng(1)
-    source = np.exp(generator.normal(2.9, 0.65, count))
-    target = source * np.exp(generator.normal(0.05, 0.25, count))
-    return source.astype(np.int64).clip(1, longest), target.astype(np.int64).clip(1, longest)
-
-
-def _sentences(lexicon: list[str], lengths: Lengths, seed: int) -> Iterator[str]:
-    """Yield sentences of random words, so many in each."""
-    generator = np.random.default_rng(seed)
-    words = np.array(lexicon, object)
-    # Many sentences at a time: drawing each word alone is slow, and the words of all take too much memory.
-    for part in np.array_split(lengths, 1 + len(lengths) // POOL):
-        drawn_words = words[generator.integers(0, len(words), int(part.sum()))].tolist()
-        ends = np.cumsum(part).tolist()
-        for end, length in zip(ends, part.tolist(), strict=True):
-            yield " ".join(drawn_words[end - length : end])
+    draw = random.Random(3)
+    longest = row_length * 3 // 4
+    words = ["".join(draw.choices(string.ascii_lowercase, k=draw.randint(2, 6))) for _ in range(vocabulary * 3 // 4)]
+    with (folder / "corpus.tsv").open("w", encoding="utf-8") as file:
+        for _ in range(count):
+            source_words = draw.lognormvariate(2.9, 0.65)
+            target_words = source_words * draw.lognormvariate(0.05, 0.25)
+            sides = []
+            for length in (source_words, target_words):
+                sides.append(" ".join(draw.choices(words, k=max(1, min(longest, int(length))))))
+            file.write("\t".join(sides) + "\n")

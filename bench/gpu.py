@@ -1,7 +1,7 @@
 """All GPU benchmarks in one call of at most eight minutes: `make bench-gpu`.
 
 `loop` is the product's own loop: `translator train` on a generated corpus, waiting for data included. `search` times
-greedy and beam search of Transformer-base. `sample` trains the sample's recipe, and restarts it.
+greedy and beam search of Transformer-base. `sample` trains the sample's recipe.
 """
 
 import functools
@@ -20,8 +20,6 @@ from bench.generated import generated_recipe, write_corpus
 from bench.gpu_search import bench_search
 from bench.options import FailedError, Options, spread
 from bench.processes import TRANSLATOR, run_command
-from translator.checkpoint.files import load_checkpoint
-from translator.checkpoint.state import find_checkpoint
 from translator.errors import ConfigError
 from translator.plots.curves import read_curves
 from translator.run.folder import RunFolder
@@ -32,8 +30,6 @@ SIZES: Final[Mapping[str, Mapping[str, Any]]] = {
     "big": {"d_model": 1024, "heads": 16, "encoder_layers": 6, "decoder_layers": 6, "feed_forward": 4096},
 }
 _NEVER: Final = 1_000_000  # updates
-_RESUMED_AT: Final = 40
-_RESUMED_TO: Final = 80  # updates of the run whose second half runs twice
 
 
 @dataclass(frozen=True)
@@ -85,7 +81,7 @@ def run_parts(parts: list[str], work: Work, folder: Path) -> Iterator[str]:
 
 
 def _loop(work: Work, folder: Path, size: str) -> Iterator[str]:
-    """Yield the speed of `translator train` on the generated corpus, which the first call prepares."""
+    """Yield the speed of `translator train` on the generated corpus."""
     # 1. The recipe of a short training, without what is not the loop.
     run = RunFolder(folder / f"loop-{size}")
     recipe = {
@@ -105,12 +101,9 @@ def _loop(work: Work, folder: Path, size: str) -> Iterator[str]:
     config = folder / f"loop-{size}.json"
     config.write_text(json.dumps(recipe), encoding="utf-8")
 
-    # 2. The corpus.
+    # 2. The corpus, which the first training prepares.
     if not (folder / "corpus.tsv").exists():
         write_corpus(folder, work.pairs, work.vocabulary, work.row_length)
-        began = time.monotonic()
-        run_command([*TRANSLATOR, "prepare", "--config", str(config)], folder / "log.txt")
-        yield f"  {work.pairs:,} generated pairs are prepared in {time.monotonic() - began:.0f} s"
 
     # 3. The training; its first report includes the compilation.
     run_command([*TRANSLATOR, "train", "--config", str(config)], folder / "log.txt")
@@ -132,37 +125,14 @@ def _search(work: Work, folder: Path) -> Iterator[str]:
 
 
 def _sample(work: Work, folder: Path) -> Iterator[str]:
-    """Yield time and score of the sample's recipe, and whether a restarted training ends with the same bits."""
-    train = [*TRANSLATOR, "train", "--config", "sample", "--set", f"run.device={work.device.type}"]
-    log = folder / "log.txt"
-
-    # 1. The whole recipe.
+    """Yield time and score of the sample's recipe."""
     run = RunFolder(folder / "sample")
+    settings = [f"run.directory={run.path}", f"run.device={work.device.type}"]
     began = time.monotonic()
-    run_command([*train, f"run.directory={run.path}"], log)
+    run_command([*TRANSLATOR, "train", "--config", "sample", "--set", *settings], folder / "log.txt")
     seconds = time.monotonic() - began
     score = json.loads((run.evaluation_folder / "scores.json").read_text(encoding="utf-8"))[0]
     yield f"  the sample: {seconds:.0f} s from the start to the scores, {score['metric']} {score['score']:.2f}"
-
-    # 2. A restart, compiled and captured.
-    run = RunFolder(folder / "short")
-    settings = [
-        f"run.directory={run.path}",
-        f"training.validate_every={_RESUMED_AT}",
-        f"training.checkpoint_every={_RESUMED_AT}",
-        f"training.max_steps={_RESUMED_TO}",
-        f"training.compile={'always' if work.device.type == 'cuda' else 'never'}",
-        "evaluation.metrics=[bleu]",
-    ]
-    weights = []
-    for _ in range(2):
-        run_command([*train, *settings], log)
-        last = find_checkpoint(run.checkpoints_folder, "last")
-        weights.append(load_checkpoint(last).model)
-        shutil.rmtree(last.resolve())  # the same command resumes from the checkpoint before
-    first, second = weights
-    same_bits = all(torch.equal(weight, second[name]) for name, weight in first.items())
-    yield f"  resumed at update {_RESUMED_AT} of {_RESUMED_TO}: {'the same' if same_bits else 'OTHER'} bits"
 
 
 Measure = Callable[[Work, Path], Iterator[str]]

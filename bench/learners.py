@@ -5,7 +5,6 @@ B sentences, R rows, L positions of a row, S source positions, T target position
 
 import importlib
 import math
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
@@ -61,7 +60,6 @@ class OtherLearner:
 
     Args:
         forward: returns the logits (B, T, V) of the model for a batch.
-        precision: float32 or bf16, for the forward pass.
         rounding: the setting of `torch.set_float32_matmul_precision`.
     """
 
@@ -70,13 +68,11 @@ class OtherLearner:
         model: nn.Module,
         forward: Callable[[Any, Batch], Tensor],
         config: Config,
-        precision: str = "float32",
         rounding: str = "highest",
     ) -> None:
         torch.set_float32_matmul_precision(rounding)
         self.model = model.train()
         self._forward = forward
-        self._is_bf16 = precision == "bf16"
         self._settings = config.training
         self._loss = nn.CrossEntropyLoss(ignore_index=PAD, label_smoothing=config.training.label_smoothing)
         self._optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0)
@@ -86,9 +82,8 @@ class OtherLearner:
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate(number, self._settings.schedule_settings)
         self._optimizer.zero_grad()
-        with torch.autocast("cpu", torch.bfloat16, enabled=self._is_bf16):
-            logits = self._forward(self.model, batch)
-            loss = self._loss(logits.flatten(0, 1), batch.labels.flatten())
+        logits = self._forward(self.model, batch)
+        loss = self._loss(logits.flatten(0, 1), batch.labels.flatten())
         loss.backward()
         if self._settings.gradient_clip is not None:
             nn.utils.clip_grad_norm_(self.model.parameters(), self._settings.gradient_clip)
@@ -106,18 +101,16 @@ class PlainTransformer(nn.Module):
         self.source_embedding = nn.Embedding(vocabularies[0], width, padding_idx=PAD)
         self.target_embedding = nn.Embedding(vocabularies[1], width, padding_idx=PAD)
         self.register_buffer("table", sinusoidal_positions(512, width))
-        with warnings.catch_warnings():  # with pre-norm it warns about an unavailable fast path
-            warnings.filterwarnings("ignore", message="enable_nested_tensor")
-            self.transformer = nn.Transformer(
-                d_model=width,
-                nhead=config.heads,
-                num_encoder_layers=config.encoder_layers,
-                num_decoder_layers=config.decoder_layers,
-                dim_feedforward=config.feed_forward,
-                dropout=config.dropout,
-                batch_first=True,
-                norm_first=config.norm == "pre",
-            )
+        self.transformer = nn.Transformer(
+            d_model=width,
+            nhead=config.heads,
+            num_encoder_layers=config.encoder_layers,
+            num_decoder_layers=config.decoder_layers,
+            dim_feedforward=config.feed_forward,
+            dropout=config.dropout,
+            batch_first=True,
+            norm_first=config.norm == "pre",
+        )
         self.dropout = nn.Dropout(config.dropout)
         self.head = nn.Linear(width, vocabularies[1])
 
@@ -154,7 +147,6 @@ def plain_learner(config: Config, vocabularies: tuple[int, int]) -> OtherLearner
 def marian_learner(
     config: Config,
     vocabularies: tuple[int, int],
-    precision: str = "float32",
     rounding: str = "highest",
     **extra: Any,
 ) -> OtherLearner:
@@ -173,7 +165,7 @@ def marian_learner(
         logits: Tensor = output.logits
         return logits
 
-    return OtherLearner(model, forward, config, precision, rounding)
+    return OtherLearner(model, forward, config, rounding)
 
 
 def build_learner(name: str, config: Config, vocabularies: tuple[int, int]) -> Learner:

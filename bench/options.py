@@ -23,7 +23,7 @@ class Options:
     only: Sequence[str] = ()  # contestants, sizes, variants or scenarios; empty means all
     rounds: int = 5
     steps: int = 6  # updates of each contestant in a round of training
-    kills: int = 25  # of each case of `torture` and `verbs`
+    kills: int = 25  # of each case of `torture`
     seed: int = 1
     table: bool = False  # only print the table of finished work
 
@@ -38,8 +38,6 @@ class Options:
             paths = [Path(str(source.path or source.source_path)) for source in config.corpus.sources]
             if all(path.exists() for path in paths):
                 break
-            if recipe != usual[-1]:
-                print(f"bench: the corpora of {recipe} are missing", flush=True)
         return config
 
     def chosen(self, names: Iterable[str]) -> list[str]:
@@ -73,19 +71,9 @@ def ratios(ours: Sequence[float], theirs: Sequence[float]) -> str:
     return spread([a / b for a, b in zip(ours, theirs, strict=True)], "{:.2f}") + "×"
 
 
-def model_sizes(config: Config) -> str:
-    """Return a description of the model's sizes."""
-    model = config.model
-    return (
-        f"d {model.d_model}, {model.heads} heads, {model.encoder_layers}+{model.decoder_layers} layers, "
-        f"feed-forward {model.feed_forward}, vocabulary {config.subword.vocabulary_size:,}"
-    )
-
-
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines of a Markdown table."""
     lines = []
     for row in (header, ["---"] * len(header), *rows):
-        cells = [cell.replace("|", "\\|") for cell in row]
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append(f"| {' | '.join(row)} |")
     return lines

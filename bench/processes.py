@@ -1,15 +1,14 @@
 """Processes of the benchmarks: commands run to their end, and memory in use."""
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Final
 
 from translator.errors import Interrupted, RunError
+from translator.run.signals import stop_on_signals
 
 ROOT: Final = Path(__file__).parents[1]
 TRANSLATOR: Final = (sys.executable, "-m", "translator")
@@ -27,7 +26,7 @@ def environment(threads: int | None = None) -> dict[str, str]:
 
 
 def run_command(command: Sequence[str], log: Path, threads: int | None = None) -> None:
-    """Run `command` to its end, with its output appended to `log`; forwards SIGINT and SIGTERM to it.
+    """Run `command` to its end, with its output appended to `log`; a stop signal is sent on to it.
 
     Raises:
         RunError: it failed.
@@ -38,19 +37,13 @@ def run_command(command: Sequence[str], log: Path, threads: int | None = None) -
         process = subprocess.Popen(
             command, env=environment(threads), stdout=stream, stderr=subprocess.STDOUT, start_new_session=True
         )
-
-    def forward(number: int, frame: FrameType | None) -> None:
-        process.send_signal(number)
-
-    earlier_handlers = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        code = process.wait()
-    finally:
-        for number, handler in earlier_handlers.items():
-            signal.signal(number, handler)
-    for number in earlier_handlers:
-        if code in (128 + number, -number):
-            raise Interrupted(number)
+        with stop_on_signals():
+            code = process.wait()
+    except Interrupted as stop:
+        process.send_signal(stop.signal_number)
+        process.wait()
+        raise
     if code:
         last_lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-3:]
         raise RunError(f"a command ended with exit code {code}; {log} ends with: {' / '.join(last_lines)}")
@@ -74,14 +67,5 @@ def memory_of(process: int) -> int:
         rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
     except OSError:
         return 0
-    return _bytes_in(rollup, "Pss")
-
-
-def peak_memory() -> int:
-    """Return the peak resident memory of this process, in bytes."""
-    return _bytes_in(Path("/proc/self/status").read_text(), "VmHWM")
-
-
-def _bytes_in(text: str, key: str) -> int:
-    """Return the value of a line `KEY: 12 kB`, in bytes."""
-    return sum(int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith(f"{key}:"))
+    (line,) = [line for line in rollup.splitlines() if line.startswith("Pss:")]
+    return int(line.split()[1]) * 1024

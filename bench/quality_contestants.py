@@ -228,8 +228,7 @@ class Marian(Peer):
         torch.manual_seed(config.run.seed)
         data = DataHandler(config)
         vocabularies = data.subword.source.vocabulary_size, data.subword.target.vocabulary_size
-        precision, rounding = settings["precision"], settings["matmul"]
-        learner = marian_learner(config, vocabularies, precision, rounding, **settings["model"])
+        learner = marian_learner(config, vocabularies, settings["matmul"], **settings["model"])
         batches = sorted_batches(data, config.batching.tokens_per_batch)
 
         # 2. Train until the time is over. The schedule follows the share of it.

@@ -33,9 +33,8 @@ class Plan(BaseModel):
     length_penalties: Annotated[tuple[float, ...], Field(min_length=1)]  # in all toolkits length ** penalty divides
     average: Annotated[int, Field(ge=1)] = 5  # last checkpoints whose mean is a candidate
     saves: Annotated[int, Field(ge=1)] = 20  # checkpoints of a peer, evenly spread over the minutes
-    bootstrap_samples: Annotated[int, Field(ge=40)] = 1000
     eole: Mapping[str, Any]  # `matmul`, `predict`: flags of its translation, and `config`: its recipe
-    marian: Mapping[str, Any]  # `matmul`, `precision`, `settings` of the recipe, `model`: values of MarianConfig
+    marian: Mapping[str, Any]  # `matmul`, `settings` of the recipe, `model`: values of MarianConfig
 
     def config(self, settings: Sequence[str] = ()) -> Config:
         """Return our recipe with the settings of the plan and extra ones; raise ConfigError if one is invalid."""

@@ -4,12 +4,12 @@ import contextlib
 import functools
 import itertools
 import logging
+import resource
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from bench.learners import NAMES, OURS, build_learner, our_batches, sorted_batches, weights_of
-from bench.options import Options, in_turns, model_sizes, ratios, spread
-from bench.processes import peak_memory
+from bench.options import Options, in_turns, ratios, spread
 from translator.config import Config
 from translator.data import DataHandler
 from translator.run.workers import WorkerPool, available_cores
@@ -27,7 +27,7 @@ def bench(options: Options) -> Iterator[str]:
     """
     names = options.chosen(NAMES)
     config = options.load(*RECIPES)
-    yield f"training, {model_sizes(config)}, {config.run.threads or available_cores()} threads"
+    yield f"training, d {config.model.d_model}, {config.run.threads or available_cores()} threads"
     DataHandler(config)  # once, for all contestants
 
     # Each contestant has a process of its own, so they share no peak memory and no settings of a library.
@@ -64,9 +64,7 @@ def contest(name: str, config: Config) -> Callable[[int], Round]:
         return {
             "seconds": seconds,
             "target_tokens": sum(batch.target_tokens for batch in read),
-            "tokens": sum(batch.target_tokens + int(batch.source_lengths.sum()) for batch in read),
-            "positions": sum(batch.source.numel() + batch.labels.numel() for batch in read),
-            "bytes": peak_memory(),
+            "mebibytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
             "weights": weights_of(learner.model),
         }
 
@@ -79,11 +77,10 @@ def speed_lines(rounds: Mapping[str, Sequence[Round]]) -> Iterator[str]:
     speeds: dict[str, list[float]] = {}
     for name, answers in rounds.items():
         speeds[name] = [answer["target_tokens"] / answer["seconds"] for answer in answers]
-        padding = 1 - sum(answer["tokens"] for answer in answers) / sum(answer["positions"] for answer in answers)
         last = answers[-1]
         yield (
-            f"    {name:<24} {spread(speeds[name], '{:,.0f}'):<28} padding {padding:5.1%}  "
-            f"{last['bytes'] / 2**20:,.0f} MiB  {last['weights'] / 1e6:.1f}M weights"
+            f"    {name:<24} {spread(speeds[name], '{:,.0f}'):<28} "
+            f"{last['mebibytes']:,.0f} MiB  {last['weights'] / 1e6:.1f}M weights"
         )
     for name in rounds:
         if OURS in rounds and name != OURS:

@@ -32,7 +32,7 @@ hypothesis.settings.load_profile("without deadline")
 
 DEAREST = (
     "test_docs_commands.py",
-    "bench/test_verbs.py",
+    "bench/test_torture.py",
     "bench/test_gpu.py",
     "fence/test_deriving.py",
     "fence/test_tags.py",

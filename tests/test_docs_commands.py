@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import zipfile
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ subword.model_type=char subword.vocabulary_size=90 batching.max_length=120
 batching.tokens_per_batch=480 training.accumulation_steps=1
 training.max_steps=2 training.validate_every=2 training.checkpoint_every=1 training.warmup_steps=1
 training.validation_sentences=4 training.processes=1 training.precision=float32 training.dropout_from=0
-corpus.split.validation=20 corpus.split.test=20 corpus.split.block_size=10
+corpus.split.validation=8 corpus.split.test=8 corpus.split.block_size=4
 search.method=beam search.beam_size=3 search.min_length_ratio=0 search.max_length_ratio=0.1
 training.augmentation.typos=0 training.augmentation.final_punctuation=0 subword.byte_fallback=false subword.sampling=0
 evaluation.metrics=[chrf]
@@ -52,80 +53,68 @@ class SampleText:
     """Lines of the sample, each given out once."""
 
     def __init__(self) -> None:
-        with (ROOT / "data" / "sample" / "train.tsv").open(encoding="utf-8") as file:
-            self._lines = file.readlines()
+        self._lines = iter((ROOT / "data" / "sample" / "train.tsv").read_text(encoding="utf-8").splitlines())
 
-    def tsv(self, count: int) -> str:
-        """Return the next lines as a table of two columns."""
-        lines, self._lines = self._lines[:count], self._lines[count:]
-        return "".join(lines)
+    def table(self, path: Path, count: int) -> Path:
+        """Write the next lines as a table of two columns, and return its path."""
+        path.write_text("".join(f"{line}\n" for line in islice(self._lines, count)), encoding="utf-8")
+        return path
 
-    def sides(self, count: int) -> tuple[str, str]:
-        """Return the English and the Persian text of the next lines."""
-        rows = [line.rstrip("\n").split("\t") for line in self.tsv(count).splitlines()]
-        english = "".join(f"{source}\n" for source, _ in rows)
-        persian = "".join(f"{target}\n" for _, target in rows)
+    def sides(self, english: Path, persian: Path, count: int) -> tuple[Path, Path]:
+        """Write the English and the Persian text of the next lines, and return the paths."""
+        rows = [line.split("\t") for line in islice(self._lines, count)]
+        english.write_text("".join(f"{row[0]}\n" for row in rows), encoding="utf-8")
+        persian.write_text("".join(f"{row[1]}\n" for row in rows), encoding="utf-8")
         return english, persian
 
 
-def write_sides(english: Path, persian: Path, texts: tuple[str, str]) -> None:
-    english.write_text(texts[0], encoding="utf-8")
-    persian.write_text(texts[1], encoding="utf-8")
+DOWNLOADED = "mizan tatoeba MIZAN-v1 TED2020-v1 wikimedia-v20210402 OpenSubtitles-v2018 WikiMatrix-v1 CCMatrix-v1"
+TEXTS = {
+    "reviews.csv": "id,text\n1,It is good.\n2,It is late.\n",
+    "film.srt": "1\n00:00:01,000 --> 00:00:02,000\nIt is good.\n",
+    "app.po": 'msgid ""\nmsgstr ""\n"Language: fa\\n"\n\nmsgid "It is late."\nmsgstr ""\n',
+    "terms.tsv": "gate\tدروازه\n",
+}
+"""Small files that a reader brings along."""
 
 
 def fill(folder: Path) -> None:
     """Put the files that the pages name into `folder`, and the development corpora beside it."""
     text = SampleText()
-    sample = folder / "data" / "sample"
-    sample.mkdir(parents=True)
+    data = folder / "data"
     shared = folder.parent / "shared" / "data"
-    shared.mkdir(parents=True)
+    for place in (data / "sample", data / "back-translated", shared):
+        place.mkdir(parents=True)
     for name in ("configs", "bench", "Makefile", "pyproject.toml", "constraints.txt"):
         (folder / name).symlink_to(ROOT / name)
 
     # The sample, and the corpora that are downloaded or stand beside the checkout.
-    for name, count in (("train", 300), ("validation", 20), ("test", 20)):
-        (sample / f"{name}.tsv").write_text(text.tsv(count), encoding="utf-8")
-    downloaded = ["mizan", "tatoeba"]
-    downloaded += [
-        "MIZAN-v1",
-        "TED2020-v1",
-        "wikimedia-v20210402",
-        "OpenSubtitles-v2018",
-        "WikiMatrix-v1",
-        "CCMatrix-v1",
-    ]
-    archives = [folder / "data" / f"{name}.zip" for name in downloaded]
+    for name, count in (("train", 150), ("validation", 20), ("test", 20)):
+        text.table(data / "sample" / f"{name}.tsv", count)
+    archives = [data / f"{name}.zip" for name in DOWNLOADED.split()]
     archives += [shared / f"{name}.zip" for name in ("mizan", "tatoeba", "bible.en-fa", "quran.en-fa")]
+    unpacked = (folder.parent / "corpus_en.txt", folder.parent / "corpus_fa.txt")
     for archive in archives:
-        english, persian = text.sides(200)
         with zipfile.ZipFile(archive, "w") as opened:
-            opened.writestr("corpus_en.txt", english)
-            opened.writestr("corpus_fa.txt", persian)
+            for side in text.sides(*unpacked, 80):
+                opened.write(side, side.name)
     for name in ("flores200/dev", "flores200/devtest", "ntrex128/test", "wmt24pp/test"):
-        place = folder / "data" / name
+        place = data / name
         place.parent.mkdir(exist_ok=True)
-        write_sides(place.with_suffix(".en"), place.with_suffix(".fa"), text.sides(12))
-    english, persian = text.sides(200)
-    (shared / "afec.en.gz").write_bytes(gzip.compress(english.encode()))
-    (shared / "afec.fa.gz").write_bytes(gzip.compress(persian.encode()))
-    (shared / "docs.tsv.gz").write_bytes(gzip.compress(text.tsv(200).encode()))
+        text.sides(place.with_suffix(".en"), place.with_suffix(".fa"), 12)
+    for side in (*text.sides(shared / "afec.en", shared / "afec.fa", 80), text.table(shared / "docs.tsv", 80)):
+        side.with_name(f"{side.name}.gz").write_bytes(gzip.compress(side.read_bytes()))
 
     # What a reader brings along.
     for name, count in (("my", 80), ("test", 12), ("devtest", 12)):
-        write_sides(folder / f"{name}.en", folder / f"{name}.fa", text.sides(count))
+        text.sides(folder / f"{name}.en", folder / f"{name}.fa", count)
     for name in ("held.tsv", "my-test.tsv"):
-        (folder / name).write_text(text.tsv(20), encoding="utf-8")
-    write_sides(folder / "book.en", folder / "persian.txt", text.sides(30))
+        text.table(folder / name, 20)
+    text.sides(folder / "book.en", folder / "persian.txt", 30)
     shutil.copy(folder / "book.en", folder / "english.txt")
-    (folder / "reviews.csv").write_text("id,text\n1,It is good.\n2,It is late.\n", encoding="utf-8")
-    (folder / "film.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nIt is good.\n", encoding="utf-8")
-    header = 'msgid ""\nmsgstr ""\n"Language: fa\\n"\n\n'
-    (folder / "app.po").write_text(header + 'msgid "It is late."\nmsgstr ""\n', encoding="utf-8")
-    (folder / "terms.tsv").write_text("gate\tدروازه\n", encoding="utf-8")
-    synthetic = folder / "data" / "back-translated"
-    synthetic.mkdir()
-    write_sides(synthetic / "synthetic.en", synthetic / "synthetic.fa", text.sides(60))
+    for name, content in TEXTS.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    text.sides(data / "back-translated" / "synthetic.en", data / "back-translated" / "synthetic.fa", 60)
     corpora = (ROOT / "docs" / "corpora.md").read_text(encoding="utf-8")
     (recipe,) = re.findall(r"^`six\.yaml`:\n\n```yaml\n(.*?)```", corpora, flags=re.MULTILINE | re.DOTALL)
     (folder / "six.yaml").write_text(recipe, encoding="utf-8")

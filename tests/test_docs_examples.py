@@ -3,7 +3,6 @@
 import ast
 import doctest
 import importlib
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from _pytest.doctest import _get_checker, _get_number_flag
 
 from tests.support.doc_examples import PAGES, ROOT, blocks
 from tests.support.small_model import small_model
@@ -20,35 +20,14 @@ from translator.config import load_config
 CODE = [(page, line, code) for page in PAGES for line, code in blocks(page, "python")]
 RUN_WHOLE = ("README.md", "search.md", "translating.md")
 """Pages whose Python is run unchanged; on the others, which need evaluated or exported runs, only imports are run."""
-NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+")
 WITH_EXAMPLES = [file for file in sorted((ROOT / "translator").rglob("*.py")) if ">>> " in file.read_text("utf-8")]
-
-
-class CloseNumbers(doctest.OutputChecker):
-    """Accepts a difference of one in the last digit of a printed fraction, because processors round differently."""
-
-    def check_output(self, want: str, got: str, optionflags: int) -> bool:
-        if super().check_output(want, got, optionflags):
-            return True
-        # 1. Everything but the numbers is as expected.
-        if not super().check_output(NUMBER.sub("0.0", want), NUMBER.sub("0.0", got), optionflags):
-            return False
-
-        # 2. So are the numbers, nearly.
-        expected_numbers = NUMBER.findall(want)
-        printed_numbers = NUMBER.findall(got)
-        if len(expected_numbers) != len(printed_numbers):
-            return False
-        for expected, printed in zip(expected_numbers, printed_numbers, strict=True):
-            digits = len(expected.partition(".")[2])
-            if abs(float(expected) - float(printed)) > 1.5 * 10.0**-digits:
-                return False
-        return True
 
 
 def complaints_about(tests: list[doctest.DocTest]) -> list[str]:
     """Run the examples of `tests`, and return what was wrong."""
-    runner = doctest.DocTestRunner(CloseNumbers(), verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    # Processors round differently, so a printed fraction may differ by one in its last digit.
+    flags = doctest.NORMALIZE_WHITESPACE | _get_number_flag()
+    runner = doctest.DocTestRunner(_get_checker(), verbose=False, optionflags=flags)
     complaints: list[str] = []
     for test in tests:
         runner.run(test, out=complaints.append, clear_globs=False)

@@ -1,6 +1,8 @@
-"""Reference system R4: the specification of a decoder, one test for each line of its checklist and each gotcha."""
+"""Reference system R4: the specification of a decoder, one test for a line of its checklist and for each gotcha.
 
-from collections.abc import Callable
+Three lines are tested where the core is compared with torch: residuals and norms of sublayers in
+`core/test_transformer.py`, the loss that ignores padding in `core/test_loss.py`, shapes in both.
+"""
 
 import pytest
 import torch
@@ -10,7 +12,6 @@ from tests.support.searching import search
 from tests.support.small_model import small_batch, small_model
 from translator.config import ModelConfig, SearchConfig
 from translator.core import EOS, PAD, SOS, UNK
-from translator.core.loss import label_smoothed_loss, log_probabilities
 from translator.core.masks import Masks, one_sentence_a_row
 from translator.core.transformer import Transformer
 from translator.data import collate_rows
@@ -77,43 +78,6 @@ def test_cross_attention_takes_queries_from_the_decoder_and_the_rest_from_the_en
     assert (memory.grad[1, 3:] == 0).all(), "nothing reads the padding of the memory"
 
 
-@pytest.mark.parametrize("norm", ["pre", "post"])
-def test_each_sublayer_has_a_residual_and_a_layer_norm(norm: str) -> None:
-    layer = small_model(norm=norm).eval().decoder.layers[0]
-    x = torch.randn(2, 5, 32)
-    memory = torch.randn(2, 6, 32)
-
-    def framed(norm_layer: nn.Module, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        if norm == "pre":
-            return x + sublayer(norm_layer(x))
-        normed: Tensor = norm_layer(x + sublayer(x))
-        return normed
-
-    # Each of the three sublayers, in its frame.
-    y = framed(layer.self_attention_residual.norm, x, lambda y: layer.self_attention(y, None))
-    y = framed(layer.cross_attention_residual.norm, y, lambda y: layer.cross_attention(y, memory, None))
-    y = framed(layer.feed_forward_residual.norm, y, layer.feed_forward)
-
-    open_mask = torch.ones(1, 1, 1, 1, dtype=torch.bool)
-    open_masks = Masks(encoder=open_mask, decoder=open_mask, cross=open_mask)
-    torch.testing.assert_close(layer(x, memory, open_masks), y)
-
-
-def test_cross_entropy_ignores_padding() -> None:
-    source, target_input, labels = small_batch()
-    logits = small_model().eval()(source, target_input).detach()
-    log_p = logits.log_softmax(-1)
-    expected = torch.zeros(())
-    for row, length in enumerate((5, 3)):
-        for t in range(length):
-            label = labels[row, t]
-            expected -= log_p[row, t, label]
-
-    logits[1, 3:] = 99.0 * torch.randn(2, 27)  # the labels there are PAD
-    loss = label_smoothed_loss(log_probabilities(logits.flatten(0, 1)), labels.flatten(), 0.0)
-    torch.testing.assert_close(loss.objective, expected)
-
-
 def test_the_feed_forward_width_is_a_setting_by_default_four_times_the_model_width() -> None:
     defaults = ModelConfig()
     assert defaults.feed_forward == 4 * defaults.d_model
@@ -133,23 +97,6 @@ def test_gotcha_each_dropout_rate_and_nothing_else_is_random_in_training_only(ki
     assert is_random == (kind is not None)
     model.eval()
     assert torch.equal(model(source, target_input), model(source, target_input))
-
-
-def test_masks_memory_states_and_logits_have_the_expected_shapes() -> None:
-    model = small_model().eval()
-    source, target_input, _ = small_batch()  # B = 2, S = 6, T = 5
-    masks = masks_of(model, source, target_input)
-    assert masks.encoder.shape == (2, 1, 6, 6)
-    assert masks.decoder.shape == (2, 1, 5, 5)
-    assert masks.cross.shape == (2, 1, 5, 6)
-
-    memory = model.encode(source, positions(source), masks.encoder)
-    assert memory.shape == (2, 6, 32)
-    states = model.decode(target_input, positions(target_input), memory, masks)
-    assert states.shape == (2, 5, 32)
-    logits_shape = (2, 5, 27)  # 27: the target vocabulary
-    assert model.project(states).shape == logits_shape
-    assert model(source, target_input).shape == logits_shape
 
 
 def states_with_last_token(token: int, *, masked: bool) -> Tensor:

@@ -14,17 +14,14 @@ from torch import Tensor, nn
 from tests.support.searching import search
 from tests.support.small_model import SMALL, small_batch, small_model
 from translator.config import Config, SearchConfig, parse_config
-from translator.core import EOS, PAD, SOS
+from translator.core import PAD, SOS
 from translator.core.attention import AttentionKernel, MultiHeadAttention, attention
-from translator.core.batch import collate_source
 from translator.core.layers import NetworkSettings
 from translator.core.loss import label_smoothed_loss, log_probabilities
-from translator.core.masks import MaskGenerator, Masks, one_sentence_a_row
+from translator.core.masks import MaskGenerator, Masks
 from translator.core.positions import PositionEncoding
 from translator.core.transformer import (
     DecoderStack,
-    Embedding,
-    EncoderStack,
     Transformer,
     init_weights,
 )
@@ -89,11 +86,6 @@ class TestR1:
         x = encoding(x, torch.arange(x.size(1)).expand(x.shape[:2]))
         return states_of(stack, x, memory, MaskGenerator.causal(x.size(1)))
 
-    def test_output_has_the_shape_of_the_input(self, r1: DecoderStack) -> None:
-        out = self.run(r1.eval(), torch.randn(1, 3, 512), torch.randn(1, 3, 512))
-        assert out.shape == (1, 3, 512)
-        assert len(r1.layers) == 8
-
     def test_later_tokens_change_nothing_before_them(self, r1: DecoderStack) -> None:
         x = torch.randn(1, 3, 512)
         memory = torch.randn(1, 3, 512)
@@ -104,11 +96,8 @@ class TestR1:
             after = self.run(r1, changed_x, memory)
             assert torch.equal(after[:, :t], before[:, :t])
             assert not torch.allclose(after[:, t:], before[:, t:])
-
-    def test_position_encoding_supports_5000_positions(self) -> None:
-        encoding = PositionEncoding(512, 5000, "sinusoidal")
-        position = torch.arange(5000)[None]
-        assert encoding(torch.zeros(1, 5000, 512), position).shape == (1, 5000, 512)
+        assert before.shape == (1, 3, 512)
+        assert len(r1.layers) == 8
 
     def test_one_fused_linear_serves_all_heads_and_each_attention_has_its_own_output(self, r1: DecoderStack) -> None:
         layer = r1.layers[0]
@@ -125,12 +114,11 @@ class TestR1:
 class TestR2:
     """Five decoder layers (d_model 512, 8 heads, FFN 2048, dropout 0.1), batch 30, length 200, fused projections."""
 
-    @pytest.mark.parametrize(("rows", "length"), [(30, 200), (2, 1)])
     @torch.no_grad()
-    def test_output_has_the_shape_of_the_input(self, r2: DecoderStack, rows: int, length: int) -> None:
-        x, memory = torch.randn(rows, length, 512), torch.randn(rows, 200, 512)
-        out = states_of(r2, x, memory, MaskGenerator.causal(length))
-        assert out.shape == (rows, length, 512)
+    def test_output_has_the_shape_of_the_input(self, r2: DecoderStack) -> None:
+        x, memory = torch.randn(30, 200, 512), torch.randn(30, 200, 512)
+        out = states_of(r2, x, memory, MaskGenerator.causal(200))
+        assert out.shape == x.shape
         assert out.isfinite().all()
 
     def test_projections_are_fused(self, r2: DecoderStack) -> None:
@@ -208,11 +196,6 @@ class TestR3:
         for weights in r3.attention(r3.x):
             torch.testing.assert_close(weights.sum(-1), torch.ones(2, 4, 12))
 
-    def test_returning_the_weights_does_not_change_the_states(self, r3: BlockOfR3) -> None:
-        states = r3.states(r3.x)
-        assert states.shape == (2, 12, 64)
-        torch.testing.assert_close(r3.states(r3.x, recording([])), states)
-
     def test_weights_depend_on_the_input(self, r3: BlockOfR3) -> None:
         """The original returned random dummies."""
         weights_of_x = r3.attention(r3.x)
@@ -288,27 +271,6 @@ class TestR5:
                 break
 
         assert sum(losses[-3:]) < 0.7 * sum(losses[:3])
-        source = collate_source([[7, 8, 9]])
-        ((hypothesis,),) = search(model.eval(), source, SearchConfig(method="greedy"))
-        assert hypothesis.tokens
-
-    @torch.no_grad()
-    def test_decoder_runs_at_the_maximum_length(self) -> None:
-        settings = paper_settings(layers=4, max_positions=256)
-        torch.manual_seed(1)
-        source = torch.randint(4, 60, (1, 256))
-        source[0, -1] = EOS
-        target_input = torch.randint(4, 60, (1, 256))
-        target_input[0, 0] = SOS
-        masks = MaskGenerator()(one_sentence_a_row(source), one_sentence_a_row(target_input))
-        position = torch.arange(256)[None]
-
-        embedding = Embedding(60, settings).eval()
-        encoder = EncoderStack(settings).eval()
-        decoder = DecoderStack(settings).eval()
-        memory = encoder(embedding(source, position), position, masks.encoder)
-        states = decoder(embedding(target_input, position), position, memory, masks)
-        assert states.shape == (1, 256, 512)
 
     def test_target_input_affects_the_output(self) -> None:
         """The original R5 took the queries of cross-attention from the encoder, so the target had no effect."""

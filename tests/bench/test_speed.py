@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from bench.learners import NAMES, OURS, build_learner, our_batches, sorted_batches
+from bench.learners import MARIAN_MEDIUM, OURS, PLAIN, build_learner, our_batches, sorted_batches
 from bench.processes import run_command
 from bench.training import contest
 from tests.support.tiny_recipe import Recipe
@@ -17,7 +17,7 @@ from translator.data import DataHandler, collate_rows
 from translator.errors import Interrupted, RunError
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [OURS, PLAIN, MARIAN_MEDIUM])
 def test_each_contestant_overfits_a_batch_and_gives_chance_loss_if_zeroed(name: str, tiny: Recipe) -> None:
     if "Marian" in name:
         pytest.importorskip("transformers")
@@ -34,15 +34,11 @@ def test_each_contestant_overfits_a_batch_and_gives_chance_loss_if_zeroed(name: 
     assert float(learner.update(batch, 61)) == pytest.approx(math.log(27), rel=1e-3)
 
 
-def test_token_counts_exclude_padding_and_match_the_training_batches(tiny: Recipe) -> None:
+def test_counted_tokens_are_the_targets_without_padding(tiny: Recipe) -> None:
     config = tiny()
     batches = list(itertools.islice(our_batches(DataHandler(config)), 2))
     counts = contest(OURS, config)(2)
-    target_tokens = sum(int((batch.labels != PAD).sum()) for batch in batches)
-    source_tokens = sum(int((batch.source != PAD).sum()) for batch in batches)
-    assert counts["target_tokens"] == target_tokens
-    assert counts["tokens"] == target_tokens + source_tokens
-    assert counts["positions"] == sum(batch.source.numel() + batch.labels.numel() for batch in batches)
+    assert counts["target_tokens"] == sum(int((batch.labels != PAD).sum()) for batch in batches)
 
 
 def test_sorted_batches_have_each_pair_once_an_epoch_and_one_in_a_row(tiny: Recipe) -> None:

@@ -1,17 +1,12 @@
 """A batch: several sentences per row, special tokens, sentence numbers and positions."""
 
-import itertools
 import pickle
 
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from translator.core import EOS, PAD, SOS
 from translator.core.batch import collate_rows, collate_source
 
-IDS = st.lists(st.integers(4, 30), max_size=6)
-ROWS = st.lists(st.lists(st.tuples(IDS, IDS), max_size=4), min_size=1, max_size=5)
 Rows = list[list[tuple[list[int], list[int]]]]
 
 TWO_ROWS: Rows = [[([5, 6], [7]), ([8], [9, 10])], [([], [])]]
@@ -52,24 +47,6 @@ def test_a_batch_taken_twice_has_its_rows_and_their_numbers_twice() -> None:
     assert twice.pairs.tolist() == [0, 1, 2, 0, 1, 2]
     for name in ("pair_counts", "source_lengths", "target_lengths"):
         assert getattr(twice, name).tolist() == getattr(expected, name).tolist()
-
-
-def sentences_in(tokens: torch.Tensor, numbers: torch.Tensor) -> list[list[int]]:
-    """The ids of each sentence of a batch, in order."""
-    sentences = []
-    for row_tokens, row_numbers in zip(tokens, numbers, strict=True):
-        for number in range(1, int(row_numbers.max()) + 1):
-            sentences.append(row_tokens[row_numbers == number].tolist())
-    return sentences
-
-
-@given(rows=ROWS)
-def test_every_sentence_can_be_read_back(rows: Rows) -> None:
-    batch = collate_rows(rows, row_length=30)
-    pairs = list(itertools.chain.from_iterable(rows))
-    assert sentences_in(batch.source, batch.source_sentence) == [[*source, EOS] for source, _ in pairs]
-    assert sentences_in(batch.target_input, batch.target_sentence) == [[SOS, *target] for _, target in pairs]
-    assert sentences_in(batch.labels, batch.target_sentence) == [[*target, EOS] for _, target in pairs]
 
 
 def test_the_row_length_is_that_of_the_longest_side_of_a_row() -> None:

@@ -1,6 +1,5 @@
 """The optimizer of a model: AdamW, clipping, skipped updates, exact resumption, and the start of learning."""
 
-import copy
 import math
 from typing import Literal
 
@@ -47,19 +46,6 @@ def test_weight_decay_applies_to_matrices_only() -> None:
     for group in ModelOptimizer(network(), SETTINGS).groups:
         dimensions[group["weight_decay"]] += [weight.dim() for weight in group["params"]]
     assert dimensions == {0.1: [2, 2], 0.0: [1, 1, 1, 1]}
-
-
-@pytest.mark.parametrize("value", [math.nan, math.inf])
-@pytest.mark.parametrize("clip", [None, 1.0])
-def test_a_nonfinite_update_changes_neither_weights_nor_moments(value: float, clip: float | None) -> None:
-    model = network()
-    optimizer = ModelOptimizer(model, OptimizerSettings(weight_decay=0.1, clip=clip))
-    make_update(model, optimizer, 1)
-    weights, moments = copy.deepcopy(model.state_dict()), moments_of(optimizer)
-    assert moments
-    skip_update(model, optimizer, value)
-    torch.testing.assert_close(model.state_dict(), weights, rtol=0, atol=0)
-    torch.testing.assert_close(moments_of(optimizer), moments, rtol=0, atol=0)
 
 
 def test_a_skipped_first_update_leaves_no_trace_in_the_next() -> None:

@@ -35,17 +35,6 @@ def test_tokens_are_scaled_and_positions_are_not() -> None:
     torch.testing.assert_close(out[0], expected)
 
 
-@pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
-def test_positions_are_looked_up_by_index(kind: Positions) -> None:
-    embedding = Embedding(10, settings_of(kind))
-    for weight in embedding.parameters():
-        torch.nn.init.normal_(weight)  # `Transformer` initializes a learned table
-    tokens = torch.tensor([[4, 4, 4, 4]])
-    out = embedding(tokens, torch.tensor([[0, 1, 0, 1]]))
-    assert torch.equal(out[0, :2], out[0, 2:])
-    assert not torch.equal(out[0, 0], out[0, 1])
-
-
 def rotated_by_position(x: Tensor, width: int, dtype: torch.dtype = torch.float32) -> Tensor:
     """`x` (R, H, L, K) turned for the positions 0 to L - 1."""
     rotations = RotaryPositions(width, POSITIONS).to(dtype)

@@ -1,4 +1,4 @@
-"""Beam search against its definition and against brute force, on a model with known probabilities."""
+"""Beam search against its definition, on a model with known probabilities."""
 
 from typing import Literal
 
@@ -11,10 +11,7 @@ from tests.support.known_model import PRODUCIBLE, KnownModel, ScriptedModel, ass
 from tests.support.search_settings import ALPHAS, NORMALIZATIONS, SEEDS, beam
 from translator.core import EOS
 from translator.core.hypothesis import Hypothesis, SearchSettings, length_penalty
-from translator.core.search import beam_search, best_extensions, largest
-
-WIDE = 4 * 3**3  # more than a beam of four steps can fill: three tokens that continue, and EOS
-
+from translator.core.search import beam_search, largest
 
 # --- scores ---
 
@@ -59,39 +56,7 @@ def test_the_largest_values_are_those_of_a_stable_sort(
     assert torch.equal(best.indices[is_allowed], expected.indices[:, :count][is_allowed])
 
 
-@pytest.mark.parametrize("is_masked", [False, True])
-def test_pad_unk_and_sos_are_never_produced_but_count_in_the_distribution(is_masked: bool) -> None:
-    logits = torch.tensor([[5.0, 4.0, 3.0, 0.0, 1.0, 2.0]])
-    forbidden = torch.tensor([[True, True, True, False, False, False]]) if is_masked else None
-    best = best_extensions(torch.zeros(1, 1), logits, forbidden)
-    assert best.tokens.tolist() == [[5, 4]]
-    assert torch.equal(best.scores[0], logits[0].log_softmax(0)[[5, 4]])
-
-
-def test_a_forbidden_token_has_a_score_of_minus_infinity() -> None:
-    forbidden = torch.tensor([[True, True, True, True, True, False]])
-    best = best_extensions(torch.zeros(1, 1), torch.zeros(1, 6), forbidden)
-    assert best.tokens[0, 0] == 5
-    assert best.scores[0, 1] == -torch.inf
-
-
 # --- beam search ---
-
-
-@settings(max_examples=40)
-@given(
-    seed=SEEDS,
-    limits=st.lists(st.integers(3, 4), min_size=1, max_size=3),
-    search=st.builds(beam, st.just(WIDE), ALPHAS, NORMALIZATIONS),
-    count=st.integers(1, WIDE),
-)
-def test_a_wide_beam_equals_exhaustive_search(seed: int, limits: list[int], search: SearchSettings, count: int) -> None:
-    model = KnownModel(seed)
-    names = range(10, 10 + len(limits))
-    results = beam_search(model, sources(*names), torch.tensor(limits), search, count)
-    for name, hypotheses, limit in zip(names, results, limits, strict=True):
-        expected = model.all_hypotheses(name, limit, search, lambda tokens, token: token in PRODUCIBLE)
-        assert_same_hypotheses(hypotheses, expected[:count])
 
 
 def beam_by_definition(model: KnownModel, limit: int, search: SearchSettings) -> tuple[list[Hypothesis], int]:

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from translator.core import EOS, PAD, SOS
-from translator.core.attention import CrossAttention, SelfAttention
-from translator.core.layers import Activation, DecoderLayer, EncoderLayer, FeedForward, NetworkSettings, NormOrder
+from translator.core.layers import Activation, FeedForward, NetworkSettings, NormOrder
 from translator.core.transformer import Transformer
 
 SMALL = NetworkSettings(d_model=32, heads=4, encoder_layers=2, decoder_layers=3, feed_forward=48, max_positions=40)
@@ -39,35 +38,35 @@ def batch() -> tuple[Tensor, Tensor]:
     return source, target
 
 
-def copy_attention(ours: SelfAttention | CrossAttention, theirs: nn.MultiheadAttention) -> None:
-    if isinstance(ours, SelfAttention):
-        theirs.in_proj_weight.copy_(ours.query_key_value.weight)
-        theirs.in_proj_bias.copy_(ours.query_key_value.bias)
-    else:
-        theirs.in_proj_weight.copy_(torch.cat((ours.query.weight, ours.key_value.weight)))
-        theirs.in_proj_bias.copy_(torch.cat((ours.query.bias, ours.key_value.bias)))
-    theirs.out_proj.load_state_dict(ours.output.state_dict())
+TORCH_NAMES = {
+    "self_attention.query_key_value.": "self_attn.in_proj_",
+    "self_attention.output": "self_attn.out_proj",
+    "self_attention_residual.norm": "norm1",
+    "cross_attention.output": "multihead_attn.out_proj",
+    "cross_attention_residual.norm": "norm2",
+    "feed_forward.inner": "linear1",
+    "feed_forward.outer": "linear2",
+}
+"""Parts of the names of our weights, and of those of torch."""
 
 
-def copy_encoder_layer(ours: EncoderLayer, theirs: nn.TransformerEncoderLayer) -> None:
-    copy_attention(ours.self_attention, theirs.self_attn)
-    theirs.norm1.load_state_dict(ours.self_attention_residual.norm.state_dict())
-    theirs.norm2.load_state_dict(ours.feed_forward_residual.norm.state_dict())
-    theirs.linear1.load_state_dict(ours.feed_forward.inner.state_dict())
-    theirs.linear2.load_state_dict(ours.feed_forward.outer.state_dict())
+def weights_for_torch(ours: Transformer) -> dict[str, Tensor]:
+    """The weights of both stacks by the names that `nn.Transformer` gives them."""
+    weights = {}
+    for name, weight in ours.state_dict().items():
+        stack = name.partition(".")[0]
+        if stack in ("encoder", "decoder"):
+            for part, torch_part in TORCH_NAMES.items():
+                name = name.replace(part, torch_part)
+            last_norm = "norm2" if stack == "encoder" else "norm3"
+            weights[name.replace("feed_forward_residual.norm", last_norm)] = weight
+    # Torch keeps the query, key and value projections of cross-attention in one matrix.
+    for name in [name for name in weights if "cross_attention.query." in name]:
+        projections = (weights.pop(name), weights.pop(name.replace("query", "key_value")))
+        weights[name.replace("cross_attention.query.", "multihead_attn.in_proj_")] = torch.cat(projections)
+    return weights
 
 
-def copy_decoder_layer(ours: DecoderLayer, theirs: nn.TransformerDecoderLayer) -> None:
-    copy_attention(ours.self_attention, theirs.self_attn)
-    copy_attention(ours.cross_attention, theirs.multihead_attn)
-    theirs.norm1.load_state_dict(ours.self_attention_residual.norm.state_dict())
-    theirs.norm2.load_state_dict(ours.cross_attention_residual.norm.state_dict())
-    theirs.norm3.load_state_dict(ours.feed_forward_residual.norm.state_dict())
-    theirs.linear1.load_state_dict(ours.feed_forward.inner.state_dict())
-    theirs.linear2.load_state_dict(ours.feed_forward.outer.state_dict())
-
-
-@torch.no_grad()
 def torch_transformer(ours: Transformer, settings: NetworkSettings) -> nn.Transformer:
     """`nn.Transformer` with the weights of `ours`."""
     theirs = nn.Transformer(
@@ -82,18 +81,9 @@ def torch_transformer(ours: Transformer, settings: NetworkSettings) -> nn.Transf
         batch_first=True,
     ).eval()
     theirs.encoder.use_nested_tensor = False
-    for encoder_layer, their_encoder_layer in zip(ours.encoder.layers, theirs.encoder.layers, strict=True):
-        assert isinstance(their_encoder_layer, nn.TransformerEncoderLayer)
-        copy_encoder_layer(encoder_layer, their_encoder_layer)
-    for decoder_layer, their_decoder_layer in zip(ours.decoder.layers, theirs.decoder.layers, strict=True):
-        assert isinstance(their_decoder_layer, nn.TransformerDecoderLayer)
-        copy_decoder_layer(decoder_layer, their_decoder_layer)
-    if settings.norm == "pre":
-        assert theirs.encoder.norm is not None and theirs.decoder.norm is not None
-        theirs.encoder.norm.load_state_dict(ours.encoder.norm.state_dict())
-        theirs.decoder.norm.load_state_dict(ours.decoder.norm.state_dict())
-    else:  # the original paper has no norm after a post-norm stack
+    if settings.norm == "post":  # the original paper has no norm after a post-norm stack
         theirs.encoder.norm = theirs.decoder.norm = None
+    theirs.load_state_dict(weights_for_torch(ours))
     return theirs
 
 

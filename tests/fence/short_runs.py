@@ -32,6 +32,8 @@ STUDENT = (
     "model.d_model=32",
     "model.heads=2",
     "model.feed_forward=64",
+    "model.encoder_layers=1",
+    "model.decoder_layers=1",
 )
 """What makes a student short and small."""
 CHECKPOINT_FILES = {"model.safetensors", "optimizer.safetensors", "state.json"}

@@ -67,11 +67,6 @@ def test_ctranslate2_itself_translates_with_an_export(exports: Path) -> None:
     assert target.decode(result.hypotheses[0]) == TRANSLATIONS[0]
 
 
-def test_marian_refuses_a_model_that_it_cannot_hold(small_run: Path, tmp_path: Path) -> None:
-    assert "model.norm: post" in refusal(*export(small_run, "marian", tmp_path / "marian"))
-    assert not (tmp_path / "marian").exists()
-
-
 @pytest.mark.parametrize("kind", ["ctranslate2", "safetensors"])
 def test_a_model_that_has_diverged_is_not_exported(kind: str, small_copy: Path, tmp_path: Path) -> None:
     let_diverge(small_copy, float("nan"))

@@ -10,7 +10,7 @@ import pytest
 from tests.fence.files import read_lines, write_lines
 from tests.fence.short_runs import STUDENT
 from tests.fence.small_language import all_pairs, counted, nearest_to
-from tests.support.command_line import Finished, refusal, succeed, translator
+from tests.support.command_line import Finished, succeed, translator
 
 
 class Student(NamedTuple):
@@ -116,40 +116,9 @@ def test_a_student_learns_what_the_run_itself_has_translated_and_a_few_bad_rows_
     assert re.search(rf"own\.jsonl: kept {len(TRAINING)}, bad_row 1$", student.result.out, re.MULTILINE)
 
 
-# --- files with mistakes ---
-
-GOOD = "".join(f"{english}\t{persian}\n" for english, persian in all_pairs()[:99]).encode()
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("short.tsv", b"The book is new.\n" + GOOD + b"The door is new.\t\n", ", line 1: the row does not have"),
-        ("bytes.tsv", b"a\t\xe9\xe9\n" * 9, "bytes.tsv"),
-        ("empty.tsv", b"", "empty.tsv has no lines"),
-        ("blank.jsonl", b"\n\n", "blank.jsonl has no lines"),
-        ("wrong.jsonl", b'{"text": "The book.", "translation": "x"}\n', ", line 1: the row does not have"),
-        ("none.jsonl", b'{"source": "The book.", "translations": []}\n', ", line 1: the row does not have"),
-        ("list.json", b'[{"source": "The book."}]', "is one JSON array"),
-        ("pairs.csv", b"source,translation\n", "is CSV; give the translations as TSV or JSON Lines"),
-        ("copies.tsv", b"The book is new.\tThe book is new.\n", "passes the filters"),
-    ],
-)
-def test_a_file_with_mistakes_gives_one_message_and_leaves_nothing(
-    name: str, content: bytes, message: str, small_run: Path, tmp_path: Path
-) -> None:
-    file = tmp_path / name
-    file.write_bytes(content)
-    command = ("distill", "--run", small_run, "--translations", file, "--output", tmp_path / "student")
-    result = translator(*command)
+def test_a_file_of_which_no_translation_passes_the_filters_is_refused(small_run: Path, tmp_path: Path) -> None:
+    copies = write_lines(tmp_path / "copies.tsv", ["The book is new.\tThe book is new."])
+    result = translator("distill", "--run", small_run, "--translations", copies, "--output", tmp_path / "student")
     assert result.code == 2
-    (line,) = result.err.splitlines()
-    assert line.startswith("translator: ")
-    assert message in line
-    assert str(file) in line
-    assert list(tmp_path.iterdir()) == [file]
-
-
-def test_the_run_translates_no_other_text_beside_a_file(small_run: Path, folder: Path) -> None:
-    options = ("--translations", folder / "small.tsv", "--monolingual", folder / "small.tsv")
-    assert "leave out --monolingual" in refusal("distill", "--run", small_run, *options)
+    assert "passes the filters" in result.err
+    assert list(tmp_path.iterdir()) == [copies]

@@ -7,7 +7,7 @@ import pytest
 
 from tests.fence.files import contents, read_lines, write_lines
 from tests.fence.short_runs import CHECKPOINT_FILES, short, steps, weights
-from tests.fence.small_language import all_pairs, statement
+from tests.fence.small_language import statement
 from tests.support.command_line import refusal, succeed, translator
 from tests.support.faults import Faults
 
@@ -45,21 +45,6 @@ def test_an_input_is_never_the_output(engine: Path, book: Path) -> None:
         message = refusal(*translate(engine, book, output))
         assert f"the output {output} is the input itself; give another output" in message
     assert contents(book.parent)["book.en"] == before["book.en"]
-
-
-def test_a_glossary_is_never_the_output(engine: Path, book: Path) -> None:
-    terms = write_lines(book.with_name("terms.tsv"), ["book\tجزوه"])
-    message = refusal(*translate(engine, book, terms), "--glossary", terms)
-    assert f"the output {terms} is the input itself; give another output" in message
-    assert read_lines(terms) == ["book\tجزوه"]
-
-
-@pytest.mark.parametrize("file", ["config.yaml", "checkpoints/last/model.safetensors", "evaluation/scores.json"])
-def test_a_file_of_a_run_is_never_the_output(engine: Path, book: Path, file: str) -> None:
-    before = (engine / file).read_bytes()
-    message = refusal(*translate(engine, book, engine / file))
-    assert f"is a file of the run {engine}; give another output" in message
-    assert (engine / file).read_bytes() == before
 
 
 def test_a_translation_replaces_its_output_and_nothing_beside_it(engine: Path, book: Path) -> None:
@@ -132,39 +117,3 @@ def test_a_full_disk_leaves_the_older_translation_at_every_moment(engine: Path, 
             assert read_lines(output) == ["an older translation"], counted.operations[moment - 1]
             succeed(*translate(engine, book, output))
         assert contents(output.parent) == {"book.fa": whole}, counted.operations[moment - 1]
-
-
-def test_a_translation_that_was_stopped_by_a_full_disk_goes_on_where_it_was(engine: Path, tmp_path: Path) -> None:
-    sources = [f"{english} {number}" for number in range(3) for english, _ in all_pairs()]
-    output = tmp_path / "out" / "long.fa"
-    output.parent.mkdir()
-    command = translate(engine, write_lines(tmp_path / "long.en", sources), output)
-    with Faults(output.parent) as counted:
-        succeed(*command)
-    whole = output.read_bytes()
-    output.unlink()
-    writes = [number for number, (name, _) in enumerate(counted.operations, start=1) if name == "write"]
-    assert len(writes) > 3, "the text has several parts"
-    with Faults(output.parent, at=writes[2], kind="full"):
-        refusal(*command)
-    succeed(*command)
-    assert output.read_bytes() == whole
-
-
-def test_a_full_disk_leaves_no_half_of_an_export(small_run: Path, tmp_path: Path) -> None:
-    place = tmp_path / "exports"
-    place.mkdir()
-    export = ("export", "--run", small_run, "--to", "safetensors", place / "model")
-    with Faults(place) as counted:
-        succeed(*export)
-    whole = set(contents(place))
-    writes = [number for number, (name, _) in enumerate(counted.operations, start=1) if name in ("write", "rename")]
-    for moment in (writes[0], writes[-1]):
-        shutil.rmtree(place)
-        place.mkdir()
-        with Faults(place, at=moment, kind="full") as disk:
-            assert FULL in refusal(*export)
-        assert disk.struck
-        assert list(place.iterdir()) == []
-    succeed(*export)
-    assert set(contents(place)) == whole

@@ -202,9 +202,7 @@ def test_a_stop_signal_lets_pending_requests_finish(served: Served) -> None:
     assert [line["translations"][0]["text"] for line in answered] == ["نامه تازه است."] * len(LAST["lines"])
 
 
-def test_a_port_in_use_and_a_limit_of_nothing_are_refused(small_run: Path) -> None:
+def test_a_port_in_use_is_refused(small_run: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         assert f"cannot listen on 127.0.0.1, port {port}: " in refusal("serve", "--run", small_run, "--port", port)
-    message = refusal("serve", "--run", small_run, "--lines", "0")
-    assert "the server's limit of lines is 0; it must be positive" in message

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 import yaml
 
 from tests.fence.damage import let_diverge
-from tests.fence.files import read_lines, write_lines
+from tests.fence.files import read_lines
 from tests.fence.small_language import counted, question, seen, statement
 from tests.support.command_line import Finished, refusal, succeed
 from translator import Translator
@@ -87,40 +86,6 @@ def test_a_file_is_translated_into_a_file(name: str, small_run: Path, tmp_path: 
     assert sorted(file.name for file in tmp_path.iterdir()) == ["book.en" + name[7:], "book.fa"]
 
 
-def test_a_column_of_a_table_is_translated(small_run: Path, tmp_path: Path) -> None:
-    rows = ["id\ttext", *[f"{number}\t{source}" for number, source in enumerate(SOURCES)]]
-    table = write_lines(tmp_path / "table.tsv", rows)
-    assert translated(small_run, "--input", table, "--column", "text").lines == TRANSLATIONS
-
-
-def test_a_bit_that_the_disk_flips_during_a_translation_is_noticed(
-    small_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    book = write_lines(tmp_path / "book.en", SOURCES)
-    command = ("translate", "--run", small_run, "--input", book, "--output", tmp_path / "book.fa")
-    write_through = os.fsync
-    flipped: list[Path] = []
-
-    def damage(descriptor: int) -> None:
-        write_through(descriptor)
-        for file in tmp_path.glob("book.fa.*"):
-            content = bytearray(file.read_bytes())
-            if not flipped:
-                content[-10] ^= 1
-                file.write_bytes(content)
-                flipped.append(file)
-
-    with monkeypatch.context() as disk:
-        disk.setattr(os, "fsync", damage)
-        message = refusal(*command)
-    assert f"{flipped[0]} was damaged" in message
-    assert not (tmp_path / "book.fa").exists()
-
-    # On a sound disk, the same command gives every line.
-    succeed(*command)
-    assert read_lines(tmp_path / "book.fa") == TRANSLATIONS
-
-
 # --- lists, scores, alignments ---
 
 
@@ -138,14 +103,6 @@ def test_json_lines_hold_the_source_and_its_translations_best_first(engine: str,
         assert len(scores) == 3
         assert scores == sorted(scores, reverse=True)
         assert scores[0] < 0
-
-
-def test_rows_of_a_table_hold_rank_text_and_scores(small_run: Path) -> None:
-    result = translated(small_run, "--format", "tsv", "--n-best", "2", "--scores", SOURCES[0])
-    rows = [line.split("\t") for line in result.lines]
-    assert [row[:3] for row in rows] == [["1", "1", SOURCES[0]], ["1", "2", SOURCES[0]]]
-    assert rows[0][3] == TRANSLATIONS[0]
-    assert 0 > float(rows[0][5]) > float(rows[1][5])
 
 
 def test_a_list_in_plain_text_has_the_same_number_of_lines_for_each_text(small_run: Path) -> None:
@@ -297,17 +254,6 @@ def test_every_key_of_sampling_changes_the_draws(key: str, small_run: Path, draw
 @pytest.mark.parametrize("engine", ENGINES)
 def test_keys_of_speed_change_no_translation(engine: str, key: str, small_run: Path, plain: dict[str, Any]) -> None:
     assert differences(found(small_run, engine, GREEDY, f"{key}={HARMLESS[key]}"), plain["greedy"]) == 0
-
-
-@pytest.mark.parametrize(
-    ("engine", "setting"), [("ctranslate2", "method=sampling"), ("torch", "precision=int8")], ids=["sampling", "int8"]
-)
-def test_what_an_engine_cannot_do_is_refused_with_the_other_engine_named(
-    engine: str, setting: str, small_run: Path
-) -> None:
-    message = refusal("translate", "--run", small_run, "--engine", engine, "--set", f"search.{setting}", "--", "a")
-    (other,) = set(ENGINES) - {engine}
-    assert f"--engine {other}" in message
 
 
 # --- a model that has diverged ---

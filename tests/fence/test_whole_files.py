@@ -8,7 +8,7 @@ import polib
 import pytest
 
 from tests.fence.small_language import question, seen, statement
-from tests.support.command_line import refusal, succeed
+from tests.support.command_line import succeed
 
 ROAD, ROAD_FA = question("road", "new")
 TABLE, TABLE_FA = seen("table", "clean")
@@ -54,14 +54,6 @@ def write(file: Path, content: str) -> Path:
     return file
 
 
-def refused(run: Path, source: Path, *options: str) -> str:
-    """Return the one message with which a file is refused; nothing is written."""
-    output = source.parent / f"out{source.suffix}"
-    (line,) = refusal("translate", "--run", run, "--input", source, "--output", output, *options).splitlines()
-    assert not output.exists()
-    return line
-
-
 # --- subtitles ---
 
 
@@ -82,27 +74,6 @@ def test_webvtt_keeps_its_header_settings_and_notes(small_run: Path, tmp_path: P
     frame = "WEBVTT\n\nNOTE {0}\n\n00:02.830 --> 00:05.560 line:0\n<v Ada>{1}\n"
     film = write(tmp_path / "film.vtt", frame.format(BOOK, BOOK))
     assert succeed("translate", "--run", small_run, "--input", film).out == frame.format(BOOK, BOOK_FA)
-
-
-def test_a_broken_cue_is_refused_with_its_line(small_run: Path, film: Path) -> None:
-    write(film, FILM.replace("00:00:07,000 -->", "00:00:77,000 -->"))
-    assert f"{film}, line 10: " in refused(small_run, film)
-
-
-@pytest.mark.parametrize(
-    "options", [["--format", "jsonl"], ["--n-best", "2"], ["--column", "1"], ["--paragraphs"], ["--prefix", "کتاب"]]
-)
-def test_what_belongs_to_lines_is_refused(options: list[str], small_run: Path, film: Path) -> None:
-    assert "translated as a whole" in refused(small_run, film, *options)
-
-
-def test_a_missing_file_and_a_wrong_output_are_refused(small_run: Path, film: Path) -> None:
-    assert "it does not exist" in refused(small_run, film.with_name("none.srt"))
-    command = ("translate", "--run", small_run, "--input", film, "--output")
-    assert "is the input itself" in refusal(*command, film)
-    assert "let the name of the output end in .srt" in refusal(*command, film.with_name("film.fa.vtt"))
-    assert list(film.parent.iterdir()) == [film]
-    assert film.read_text(encoding="utf-8") == FILM
 
 
 # --- messages of programs ---
@@ -180,15 +151,3 @@ def test_the_header_says_how_many_plural_forms_are_filled(small_run: Path, tmp_p
     source = write(tmp_path / "app.pot", HEADER + '"Plural-Forms: nplurals=1; plural=0;\\n"\n' + TEMPLATE)
     succeed("translate", "--run", small_run, "--input", source, "--output", tmp_path / "fa.po")
     assert list(polib.pofile(str(tmp_path / "fa.po"))[0].msgstr_plural) == [0]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (TEMPLATE, "has no header"),
-        (HEADER + '"Language: de\\n"\n' + TEMPLATE, "Language: de"),
-        (HEADER + "\nnothing\n", "is damaged"),
-    ],
-)
-def test_a_broken_file_of_messages_is_refused(content: str, message: str, small_run: Path, tmp_path: Path) -> None:
-    assert message in refused(small_run, write(tmp_path / "app.po", content))

@@ -45,9 +45,8 @@ class Faults:
         self._undo: list[tuple[Any, str, Any]] = []
 
     def __enter__(self) -> Self:
-        for name in ("mkdir", "rename", "replace", "unlink", "remove", "rmdir", "fsync"):
+        for name in ("mkdir", "rename", "replace", "unlink", "remove", "rmdir", "fsync", "symlink"):
             self._patch(os, name, self._on_path)
-        self._patch(os, "symlink", self._on_symlink)
         self._patch(os, "open", self._on_os_open)
         self._patch(io, "open", self._on_open)
         self._patch(builtins, "open", self._on_open)
@@ -105,16 +104,11 @@ class Faults:
             self._fail()
 
     def _on_path(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-        def call(path: Any, *arguments: Any, **options: Any) -> Any:
-            self._step(name, self._inside(path, options.get("dir_fd")))
-            return original(path, *arguments, **options)
+        place = 1 if name == "symlink" else 0  # its first argument is what the link leads to
 
-        return call
-
-    def _on_symlink(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-        def call(target: Any, path: Any, *arguments: Any, **options: Any) -> Any:
-            self._step(name, self._inside(path))
-            return original(target, path, *arguments, **options)
+        def call(*arguments: Any, **options: Any) -> Any:
+            self._step(name, self._inside(arguments[place], options.get("dir_fd")))
+            return original(*arguments, **options)
 
         return call
 
