@@ -14,7 +14,8 @@ PARTS = {
     "search": "translation speed compared with CTranslate2 and Hugging Face generate",
     "preparation": "time and memory of preparing up to 4,000,000 pairs",
     "gpu": "a GPU in eight minutes: training, search, the sample",
-    "torture": "kill and stop commands, and compare what they leave with what undisturbed ones do",
+    "torture": "kill, stop and disturb training, and compare the bits with those of an undisturbed run",
+    "verbs": "kill the other verbs, alone and two at a time, beside files of the user's that must keep their bytes",
     "quality": "our recipe compared with eole and Marian at equal size and training time (hours; resumes)",
     "experiments": "train the variants of a recipe and compare them on validation text (hours; resumes)",
 }

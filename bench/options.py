@@ -23,7 +23,7 @@ class Options:
     only: Sequence[str] = ()  # contestants, sizes, variants or scenarios; empty means all
     rounds: int = 5
     steps: int = 6  # updates of each contestant in a round of training
-    kills: int = 25  # of each case of `torture`
+    kills: int = 25  # of each case of `torture` and `verbs`
     seed: int = 1
     table: bool = False  # only print the table of finished work
 
