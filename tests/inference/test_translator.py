@@ -51,8 +51,8 @@ def test_a_copied_part_comes_back_in_its_segment_of_a_long_sentence() -> None:
 def test_what_is_copied_has_its_own_name_in_an_alignment_and_in_the_attention() -> None:
     translator, _ = echo(source=Words(PLACEHOLDERS[:2]))
     alignment = translator.align("see a.org", "a.org see")
-    assert alignment.source == ("see", "a.org")
-    assert alignment.target == ("a.org", "see")
+    assert alignment.source == ["see", "a.org"]
+    assert alignment.target == ["a.org", "see"]
     ((translation,),) = translator.translations(["see a.org"], attention=True, prefixes=["see"])
     assert translation.attention is not None
     assert "▁a.org" in translation.attention[0].source
@@ -200,7 +200,7 @@ def test_a_too_long_prefix_is_refused_with_its_line_before_any_search() -> None:
 
 def test_words_are_aligned_across_segments() -> None:
     translator, _ = echo(max_length=4)
-    words = ("a", "b", "c", "d", "e")
+    words = ["a", "b", "c", "d", "e"]
     ((translation,),) = translator.translations([" ".join(words)], attention=True)
     assert translation.attention is not None
     assert len(translation.attention) == translation.pieces == 2
@@ -209,7 +209,7 @@ def test_words_are_aligned_across_segments() -> None:
     assert alignment is not None
     assert alignment.source == alignment.target == words
     # In the model, each word looks at the first one of its segment.
-    assert alignment.pairs == ((0, 0), (0, 1), (0, 2), (3, 3), (3, 4))
+    assert alignment.pairs == [(0, 0), (0, 1), (0, 2), (3, 3), (3, 4)]
 
 
 def test_alignment_of_too_long_texts_is_refused() -> None:

@@ -167,10 +167,7 @@ class Ctranslate2Searcher(Searcher):
     @library_errors()
     def score(self, rows: Rows, targets: Rows, settings: SearchSettings) -> list[Hypothesis]:
         """Return the score of each target (see `Searcher.score`)."""
-        unscored = []
-        for target in targets:
-            hypothesis = Hypothesis(tokens=tuple(target), score=0.0, normalized_score=0.0, finished=True)
-            unscored.append(hypothesis)
+        unscored = [Hypothesis(tuple(target), 0.0, 0.0, finished=True) for target in targets]
         return self._scored(rows, unscored, settings)
 
     def _start(self, request: SearchRequest, shortest: int, longest: int, fair_share: int) -> Sequence[Any]:

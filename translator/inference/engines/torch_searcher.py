@@ -74,7 +74,7 @@ class TorchSearcher(Searcher):
             with self._evaluating():
                 return self._search(model, request.select(batch))
 
-        return _in_fitting_batches(self.batches(request), request.rows, found, remedy="lower search.beam_size, or ")
+        return _in_fitting_batches(self.batches(request), request.rows, found)
 
     def _search(self, model: Any, request: SearchRequest) -> list[list[Hypothesis]]:
         """Return the hypotheses of each row of a batch."""
@@ -112,14 +112,6 @@ class TorchSearcher(Searcher):
 
     def cross_attention(self, row: Sequence[int], label: Sequence[int]) -> npt.NDArray[np.float32]:
         """Return the cross-attention (T, S) of the last layer, averaged over heads and models; each row sums to 1."""
-
-        def attended(_: list[int]) -> list[npt.NDArray[np.float32]]:
-            return [self._cross_attention(row, label)]
-
-        (weights,) = _in_fitting_batches([[0]], [row], attended)
-        return weights
-
-    def _cross_attention(self, row: Sequence[int], label: Sequence[int]) -> npt.NDArray[np.float32]:
         source = collate_source([row]).to(self._device)  # (1, S)
         target_input = torch.tensor([[SOS, *label[:-1]]], device=self._device)  # (1, T)
         model_weights = []
@@ -127,8 +119,7 @@ class TorchSearcher(Searcher):
             for model in self.models:
                 last_layer = weights_of_layers(model, source, target_input).cross[-1]  # (1, H, T, S)
                 model_weights.append(last_layer[0].float().mean(dim=0))
-        mean_weights = torch.stack(model_weights).mean(dim=0)  # (T, S)
-        weights: npt.NDArray[np.float32] = mean_weights.cpu().numpy()
+        weights: npt.NDArray[np.float32] = torch.stack(model_weights).mean(dim=0).cpu().numpy()  # (T, S)
         return weights
 
     def useful_processes(self, size: int) -> int:
@@ -200,7 +191,7 @@ def _positions_in_memory(models: Sequence[Transformer], device: torch.device) ->
 
 
 def _in_fitting_batches(
-    batches: Iterable[list[int]], rows: Rows, work: Callable[[list[int]], Sequence[Result]], remedy: str = ""
+    batches: Iterable[list[int]], rows: Rows, work: Callable[[list[int]], Sequence[Result]]
 ) -> list[Result]:
     """Return the results of `work` for all rows, in their order; a batch for which memory runs out is done in halves.
 
@@ -210,7 +201,6 @@ def _in_fitting_batches(
         batches: the numbers of the rows of each; each row is in one of them.
         rows: source ids of all sentences.
         work: returns the result of each row of a batch, for their numbers.
-        remedy: what to do if memory runs out with a single sentence, beside the usual.
 
     Raises RunError: a single sentence needs more memory.
     """
@@ -228,7 +218,7 @@ def _in_fitting_batches(
                 tokens = len(rows[batch[0]])
                 raise RunError(
                     f"memory ran out with a sentence of {tokens} tokens; stop other programs that use this GPU, "
-                    f"{remedy}use the CPU (--device cpu)"
+                    "lower search.beam_size, or use the CPU (--device cpu)"
                 ) from error
         # Only here has the batch that did not fit let go of its tensors.
         torch.cuda.empty_cache()
