@@ -128,9 +128,8 @@ def test_loading_and_translating_change_no_setting_of_the_process(random_run: Pa
     assert translator.threads == threads + 2, "a command that owns its process may ask for them"
 
 
-def test_a_search_has_no_dropout_and_leaves_the_model_in_training() -> None:
+def test_a_search_has_no_dropout() -> None:
     model = small_model()
     request = SearchRequest([[5, 6, 7]], SearchConfig())
     trained = TorchSearcher([model], torch.device("cpu")).find(request)
-    assert model.training
     assert trained == TorchSearcher([model.eval()], torch.device("cpu")).find(request)

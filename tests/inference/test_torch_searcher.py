@@ -12,7 +12,6 @@ from translator.core.layers import NetworkSettings
 from translator.core.transformer import Transformer
 from translator.errors import RunError
 from translator.inference.engines.torch_searcher import TorchSearcher
-from translator.run.workers import available_cores
 from translator.search.request import SearchRequest
 
 CPU = torch.device("cpu")
@@ -68,12 +67,6 @@ def test_a_batch_without_enough_memory_is_searched_and_scored_in_halves() -> Non
 def test_what_no_smaller_batch_helps_is_an_error(error: RuntimeError, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         searcher_of(ShortOfMemory(0, error)).find(SearchRequest([[5]], SearchConfig()))
-
-
-def test_a_long_text_is_worth_a_process_for_each_core() -> None:
-    searcher = searcher_of(KnownModel(1))
-    assert searcher.useful_processes(399_999) == 1
-    assert searcher.useful_processes(400_000) == available_cores()
 
 
 def test_the_batch_on_a_gpu_fills_a_sixth_of_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from translator.errors import InputError
 from translator.inference.alignment import Alignment, AttentionMap, align_words, attention_of
 from translator.inference.confidence import Confidence, read_confidence
 from translator.inference.engines.engine import LoadedModel
-from translator.inference.text.checks import checked_texts, warn_of_lost_digits
+from translator.inference.text.checks import checked_texts, warn_of_lost_text
 from translator.inference.text.joining import join_segments
 from translator.inference.text.loops import find_without_loops
 from translator.inference.text.output_text import output_texts
@@ -39,13 +39,14 @@ class Translator(LoadedModel):
         With `search.split_sentences`, the sentences of a text are translated one by one, and the white space between
         them stays. A line break ends a sentence, and becomes a space. A sentence longer than the model's maximum is
         translated in segments, joined with spaces, with a warning. A sentence in a script that the source language
-        does not use is copied, with a warning. Another warning names the lines that lost a digit.
+        does not use is copied, with a warning. Another warning names the lines that lost a digit, or have
+        U+FFFD for a broken character.
 
         Raises InputError: `texts` is a single text, or an item is not a `str` or has a lone surrogate.
         """
         texts = checked_texts(texts, "texts")
         lines = [translations[0].text for translations in self.translations(texts, scored=False)]
-        warn_of_lost_digits(texts, lines, first_line=1)
+        warn_of_lost_text(texts, lines, first_line=1)
         return lines
 
     def translations(

@@ -15,7 +15,6 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from translator import __version__
 from translator.config.corpus_section import Languages
 from translator.errors import InputError
-from translator.inference.files.line_reader import Block
 from translator.inference.files.paragraphs import joined_paragraphs
 from translator.inference.text.checks import checked_texts
 from translator.inference.translator import Translator
@@ -66,8 +65,7 @@ class TranslateRequest(BaseModel):
         lines = checked_texts(lines, "lines")
         if not self.paragraphs:
             return lines
-        blocks = joined_paragraphs([Block(first_line=1, texts=lines, invalid=[])])
-        return [text for block in blocks for text in block.texts]
+        return [text for text in joined_paragraphs(lines) if text is not None]
 
     def terms(self) -> tuple[tuple[str, str], ...]:
         """Return the glossary; raise InputError where a term or its translation is blank."""

@@ -59,10 +59,6 @@ class Searcher(ABC):
             f"the {self.name} engine gives no attention, which attention maps and alignments need; use --engine torch"
         )
 
-    def useful_processes(self, size: int) -> int:
-        """Return how many processes translate a text of `size` bytes fastest."""
-        return 1
-
     def batches(self, request: SearchRequest) -> Iterator[list[int]]:
         """Yield the numbers of the rows that are searched together: similar lengths, longest first.
 

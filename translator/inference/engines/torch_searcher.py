@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,7 +22,6 @@ from translator.core.transformer import Transformer
 from translator.data import collate_source
 from translator.errors import ConfigError, RunError
 from translator.inference.engines.searcher import CPU_BATCH_POSITIONS, Searcher, batches_by_length
-from translator.run.workers import available_cores
 from translator.search.constraints import Constraints
 from translator.search.ensemble import Ensemble
 from translator.search.request import SearchRequest
@@ -32,7 +31,6 @@ from translator.speed.device import GPU_ROUNDING, has_bf16, is_out_of_memory, mo
 from translator.speed.inference_copy import prepare
 from translator.speed.top_k import top_k_on
 
-_CPU_BYTES_WORTH_PROCESSES: Final = 400_000
 _GPU_BATCH_ROWS: Final = 4096
 _SHARE_OF_MEMORY: Final = 1 / 6  # of a GPU, for the caches of a batch; a training may need the rest
 _TARGET_POSITIONS_AT_ONCE: Final = 2_048  # of a scored batch; each has logits over the whole vocabulary
@@ -45,9 +43,7 @@ Result = TypeVar("Result")  # of a row
 class TorchSearcher(Searcher):
     """Searches with one model, or with an ensemble that averages the probabilities of several.
 
-    The models share their vocabularies and are on `device`. Models in evaluation mode stay unchanged, so the searcher
-    is thread-safe. A model in training mode is switched to evaluation mode during each call, so only one thread may
-    use it.
+    The models share their vocabularies, are on `device`, and are put into evaluation mode.
     """
 
     name = "torch"
@@ -122,22 +118,13 @@ class TorchSearcher(Searcher):
         weights: npt.NDArray[np.float32] = torch.stack(model_weights).mean(dim=0).cpu().numpy()  # (T, S)
         return weights
 
-    def useful_processes(self, size: int) -> int:
-        """Return how many processes translate a text of `size` bytes fastest: one for each core for a long text."""
-        is_worth_processes = self._device.type == "cpu" and size >= _CPU_BYTES_WORTH_PROCESSES
-        return available_cores() if is_worth_processes else 1
-
-    @contextlib.contextmanager
-    def _evaluating(self) -> Iterator[None]:
-        """Disable dropout and gradients inside the block."""
-        # Validation searches with the model that is being trained, and gives it back as it was.
-        training = [model.eval() for model in self.models if model.training]
-        try:
-            with torch.inference_mode():
-                yield
-        finally:
-            for model in training:
-                model.train()
+    def _evaluating(self) -> contextlib.AbstractContextManager[None]:
+        """Disable dropout, and gradients inside the block."""
+        # Validation searches with the model that is being trained; each update sets the mode that it needs.
+        for model in self.models:
+            if model.training:
+                model.eval()
+        return torch.inference_mode()
 
 
 class AttentionWeights(NamedTuple):
