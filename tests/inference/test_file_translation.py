@@ -86,17 +86,6 @@ def test_a_pipe_is_refused_as_input_before_a_model_is_loaded(source: Path, outpu
         translate_file(pytest.fail, Document(pipe, TEXT), output)
 
 
-def test_an_output_of_the_same_work_is_reused_until_the_text_changes(source: Path, output: Path) -> None:
-    document = Document(source, TEXT)
-    first = translate_file(loud, document, output)
-    written = output.stat().st_ino
-    assert translate_file(loud, document, output, first) == first
-    assert output.stat().st_ino == written
-    source.write_text("other\n", encoding="utf-8")
-    assert translate_file(loud, document, output, first) != first
-    assert output.read_text(encoding="utf-8") == "OTHER\n"
-
-
 # --- resuming ---
 
 

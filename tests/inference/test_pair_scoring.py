@@ -14,9 +14,7 @@ def test_score_gives_a_translation_the_score_that_search_gave_it(random_run: Pat
     translator = Translator.load(random_run, search=SearchConfig(method="greedy", length_penalty=0.7))
     sources = ["abc", "hgf", "ddd eee"]
     # With this prefix, the random model ends, and the pieces begin with ▁, as those of the encoded text do.
-    translations = []
-    for (translation,) in translator.translations(sources, prefixes=["d"] * 3):
-        translations.append(translation)
+    translations = [best for (best,) in translator.translations(sources, prefixes=["d"] * 3)]
     targets = [translation.text for translation in translations]
     for translation, rescored in zip(translations, translator.score(sources, targets), strict=True):
         assert translation.finished

@@ -1,13 +1,8 @@
 """Lines of pipes and files: read as they are, translated as they arrive, in order, by one process or several."""
 
-import fcntl
 import io
 import logging
 import os
-import signal
-import subprocess
-import sys
-import termios
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.loud_translator import ENVIRONMENT, STOPPABLE, loud
+from tests.support.loud_translator import loud
 from tests.support.pipes import pipe_with
 from translator.errors import InputError, RunError
 from translator.inference.files import block_translation, line_reader
@@ -72,19 +67,13 @@ def test_a_line_that_is_not_utf8_is_translated_with_a_warning(caplog: pytest.Log
     assert caplog.messages == [f"lines {', '.join(map(str, range(101, 111)))}: bytes that are not UTF-8 are left out"]
 
 
-def test_a_paragraph_may_cross_blocks(tmp_path: Path) -> None:
+def test_a_paragraph_may_cross_blocks_and_rules_and_headings_stand_alone(tmp_path: Path) -> None:
     file = tmp_path / "long"
-    file.write_text("a\n" * LINES_AT_ONCE + "b\n\n- c\nd\n- e\n", encoding="utf-8")
-    assert through(file, loud(), paragraphs=True) == "A " * LINES_AT_ONCE + "B\n\n- C D\n- E\n"
-    rows = through(file, loud(), OutputForm("tsv"), paragraphs=True).splitlines()
-    assert [row.split("\t")[0] for row in rows] == ["1", "2", "3", "4"], "the lines are numbered anew"
-
-
-def test_rules_headings_and_fences_stand_alone(tmp_path: Path) -> None:
-    file = tmp_path / "readme"
-    file.write_text("Title\n=====\ntext\ngoes on.\n* * *\nmore\n```\ncode\n```\n# head\nend\n", encoding="utf-8")
-    lines = ["TITLE", "=====", "TEXT GOES ON.", "* * *", "MORE", "```", "CODE", "```", "# HEAD", "END"]
+    file.write_text("a\n" * LINES_AT_ONCE + "b\n\n=====\n- c\nd\n```\n- e\n# f\ng\n", encoding="utf-8")
+    lines = ["A " * LINES_AT_ONCE + "B", "", "=====", "- C D", "```", "- E", "# F", "G"]
     assert through(file, loud(), paragraphs=True).splitlines() == lines
+    rows = through(file, loud(), OutputForm("tsv"), paragraphs=True).splitlines()
+    assert [row.split("\t")[0] for row in rows] == ["1", *"345678"], "the lines are numbered anew"
 
 
 # --- pipes ---
@@ -106,28 +95,6 @@ def test_a_translation_is_written_without_waiting_for_the_next_line() -> None:
     translate_stream(loud, loud(meanwhile), Document(reading, TEXT), output)
     os.close(reading)
     assert seen == ["", "FIRST\n", "FIRST\nUNFINMORE\n"]
-
-
-def test_a_full_output_pipe_does_not_delay_a_stop_signal(tmp_path: Path) -> None:
-    text = tmp_path / "text"
-    text.write_bytes(b"abcdefg\n" * 100_000)
-    code = STOPPABLE.format(
-        call="translate_stream(loud, loud(), Document(Path(sys.argv[1]), OutputForm()), sys.stdout)"
-    )
-    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0}
-    process: Any = subprocess.Popen([sys.executable, "-c", code, str(text)], env=ENVIRONMENT, **pipes)
-
-    # The process writes until the pipe is full, and then waits for a reader.
-    waiting = bytearray(4)
-    while int.from_bytes(waiting, sys.byteorder) < fcntl.fcntl(process.stdout, fcntl.F_GETPIPE_SZ):
-        assert process.poll() is None
-        fcntl.ioctl(process.stdout, termios.FIONREAD, waiting)
-
-    process.send_signal(signal.SIGTERM)
-    assert process.stderr.readline() == b"stopped\n"
-    process.stdout.close()
-    assert process.stderr.read() == b""
-    assert process.wait() == 143
 
 
 # --- several processes ---

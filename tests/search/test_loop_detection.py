@@ -10,27 +10,22 @@ WORDS = st.sampled_from(["بله", "friend's", "no", "می‌رود", "window", 
 
 
 @pytest.mark.parametrize(
-    ("source", "translation"),
-    [
-        ("She laughed and he laughed.", "او خندید و او خندید."),
-        ("The father of the father", "پدر پدر"),
-        ("My neighbour's neighbour is my neighbour.", "همسایه همسایه من همسایه من است."),
-        ("I like fish, you like fish, they like fish.", "من ماهی دوست دارم، تو ماهی دوست داری، آنها ماهی دوست دارند."),
-        ("No, no, no!", "نه، نه، نه!"),
-        ("He said: Nooooo!", "او گفت: نههههه!"),
-        ("She slowly understood.", "او کم کم فهمید."),
-        ("Sorry!", "متاسفم، متاسفم!"),
-        ("He bought bread and milk and eggs.", "او نان و شیر و تخم مرغ خرید."),
-        ("", ""),
-    ],
-)
-def test_what_the_source_repeats_may_repeat(source: str, translation: str) -> None:
-    assert looping_words(source, translation) == 0
-
-
-@pytest.mark.parametrize(
     ("source", "translation", "count"),
     [
+        ("She laughed and he laughed.", "او خندید و او خندید.", 0),
+        ("The father of the father", "پدر پدر", 0),
+        ("My neighbour's neighbour is my neighbour.", "همسایه همسایه من همسایه من است.", 0),
+        (
+            "I like fish, you like fish, they like fish.",
+            "من ماهی دوست دارم، تو ماهی دوست داری، آنها ماهی دوست دارند.",
+            0,
+        ),
+        ("No, no, no!", "نه، نه، نه!", 0),
+        ("He said: Nooooo!", "او گفت: نههههه!", 0),
+        ("She slowly understood.", "او کم کم فهمید.", 0),
+        ("Sorry!", "متاسفم، متاسفم!", 0),
+        ("He bought bread and milk and eggs.", "او نان و شیر و تخم مرغ خرید.", 0),
+        ("", "", 0),
         ("He went home.", "او به خانه رفت رفت رفت رفت.", 3),
         ("He went home.", "او به خانه رفت و به خانه رفت.", 3),
         ("He went home.", "او به خانه رفتتتتت.", 1),

@@ -32,12 +32,6 @@ def test_a_forced_prefix_leaves_room_for_ten_more_tokens() -> None:
     assert request.longest_outputs(100) == [14, 19, 11]
 
 
-def test_rows_are_selected_with_their_prefixes() -> None:
-    request = SearchRequest(ROWS, SearchConfig(), prefixes=[[4], [], [5]])
-    selected = request.select([2, 0])
-    assert (selected.rows, selected.prefixes) == ([[], [5, 6]], [[5], [4]])
-
-
 def test_rows_are_equal_only_with_the_same_prefix() -> None:
     rows = [[5], [6], [5], [6]]
     assert SearchRequest(rows, SearchConfig()).first_equals() == [0, 1, 0, 1]
