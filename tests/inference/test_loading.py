@@ -93,7 +93,7 @@ def test_runs_of_other_subword_models_or_normalization_are_refused_as_an_ensembl
 ) -> None:
     strangers = [
         untrained_run(tiny("subword.vocabulary_size=61", "subword.model_type=bpe")).path,
-        changed_copy(random_run, tmp_path, "normalization", "orthography", False),
+        changed_copy(random_run, tmp_path, "normalization", "orthography", True),
     ]
     for stranger in strangers:
         with pytest.raises(RunError, match="cannot be combined: they differ in direction, subword models or norm"):

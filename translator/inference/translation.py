@@ -32,8 +32,8 @@ class Translation:
         # The keys of the JSON Lines format and of the server's answer (docs/translating.md).
         record: dict[str, Any] = {
             "text": self.text,
-            "score": finite(round(self.score, 6)),
-            "normalized_score": finite(round(self.normalized_score, 6)),
+            "score": _finite(round(self.score, 6)),
+            "normalized_score": _finite(round(self.normalized_score, 6)),
             "tokens": self.tokens,
             "pieces": self.pieces,
             "finished": self.finished,
@@ -48,6 +48,6 @@ class Translation:
         return record
 
 
-def finite(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     """Return `value`, or None if it is not finite, which JSON cannot represent."""
     return value if math.isfinite(value) else None

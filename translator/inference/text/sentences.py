@@ -193,6 +193,8 @@ def _ends_without_space(text: str, start: int, end: int, *, lower_case: bool) ->
             continue
         if not _ends_sentence(word + match[0], text, match.end(), lower_case=lower_case):
             continue
+        if _is_item_number(text, start, match.end()):
+            continue
         if addresses is None:
             addresses = list(_addresses(text, start, end))
             addresses.reverse()
