@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from translator.inference.alignment import Alignment, AttentionMap, align_words
@@ -22,7 +23,7 @@ class Translation:
     confidence: float | None = None  # probability that it is good (see `Confidence`), if its scores are exact
     attention: tuple[AttentionMap, ...] | None = None  # one map per segment, if requested
 
-    @property
+    @cached_property
     def alignment(self) -> Alignment | None:
         """The word alignment, if attention was requested."""
         return None if self.attention is None else align_words(self.attention)
@@ -41,8 +42,8 @@ class Translation:
         }
         if self.confidence is not None:
             record["confidence"] = round(self.confidence, 3)
-        if self.attention is not None:
-            source, target, pairs, _ = align_words(self.attention)
+        if self.attention is not None and self.alignment is not None:
+            source, target, pairs, _ = self.alignment
             record["alignment"] = {"source": source, "target": target, "pairs": pairs}
             record["attention"] = [attention_map.to_json() for attention_map in self.attention]
         return record
