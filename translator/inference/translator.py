@@ -104,12 +104,12 @@ class Translator(LoadedModel):
 
         # 3. Write the output text of each segment.
         parts: list[list[list[Translation]]] = [[] for _ in texts]  # of each text, for each of its segments
-        for segment, found in zip(segments, hypotheses, strict=True):
-            rows = [hypothesis.tokens for hypothesis in found]
+        for segment, segment_hypotheses in zip(segments, hypotheses, strict=True):
+            rows = [hypothesis.tokens for hypothesis in segment_hypotheses]
             prefix = beginnings[segment.line]
             outputs = output_texts(rows, segment, prefix, self.subword, self.normalizer, self.search)
             translations = []
-            for text, hypothesis in zip(outputs, found, strict=True):
+            for text, hypothesis in zip(outputs, segment_hypotheses, strict=True):
                 translation = self._translation(text, segment, hypothesis)
                 # Attention takes a pass through the model of its own, so it is computed only on request.
                 if attention:
@@ -125,11 +125,12 @@ class Translator(LoadedModel):
             if text_parts:
                 joined = join_segments(text_parts, text_between, count, ranked=ranked)
             else:
-                copied = Translation(text_between[0], attention=() if attention else None)
-                joined = [replace(copied, precision=self.search.precision)]
+                maps = () if attention else None
+                joined = [Translation(text_between[0], precision=self.search.precision, attention=maps)]
             # Approximate scores would give a wrong confidence.
             if scored and self.confidence:
-                joined = [replace(one, confidence=self.confidence.probability(one)) for one in joined]
+                for rank, translation in enumerate(joined):
+                    joined[rank] = replace(translation, confidence=self.confidence.probability(translation))
             results.append(joined)
         return results
 
