@@ -39,7 +39,7 @@ def test_a_gpu_is_taken_where_cublas_loads(
     name: str, gpus: int, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_gpus(monkeypatch, gpus, "libcublas.so.12")
-    assert choose_ctranslate2_device(name, must_be_gpu=False) == expected
+    assert choose_ctranslate2_device(name, must_exist=False) == expected
 
 
 def test_the_cpu_takes_the_place_of_a_gpu_without_cublas_with_one_warning(
@@ -47,7 +47,7 @@ def test_the_cpu_takes_the_place_of_a_gpu_without_cublas_with_one_warning(
 ) -> None:
     use_gpus(monkeypatch, 1)
     for _ in range(2):
-        assert choose_ctranslate2_device("cuda", must_be_gpu=False) == "cpu"
+        assert choose_ctranslate2_device("cuda", must_exist=False) == "cpu"
     assert caplog.text.count("ctranslate2 translates on the CPU") == 1
 
 
@@ -56,7 +56,7 @@ def test_cublas_is_loaded_from_its_package(tmp_path: Path, monkeypatch: pytest.M
     package = ModuleSpec("nvidia", None, is_package=True)
     package.submodule_search_locations = ["elsewhere", str(tmp_path)]
     monkeypatch.setattr(importlib.util, "find_spec", {"nvidia": package}.get)
-    assert choose_ctranslate2_device("cuda", must_be_gpu=True) == "cuda:0"
+    assert choose_ctranslate2_device("cuda", must_exist=True) == "cuda:0"
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_demanded_gpu_that_is_out_of_reach_is_refused(
 ) -> None:
     use_gpus(monkeypatch, gpus)
     with pytest.raises(ConfigError, match=message):
-        choose_ctranslate2_device(name, must_be_gpu=True)
+        choose_ctranslate2_device(name, must_exist=True)
 
 
 @pytest.mark.parametrize(

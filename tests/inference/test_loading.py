@@ -73,31 +73,31 @@ def test_an_ensemble_has_an_identity_of_its_own(random_run: Path) -> None:
     assert single.identity != ensemble.identity
 
 
+def changed_copy(run: Path, folder: Path, section: str, key: str, value: Any) -> Path:
+    """Return a copy of a run with another value in its recipe."""
+    copy = RunFolder(shutil.copytree(run, folder / "copy", symlinks=True))
+    settings = yaml.safe_load(copy.config_file.read_text(encoding="utf-8"))
+    (settings["corpus"] | settings)[section][key] = value
+    copy.config_file.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    return copy.path
+
+
 def test_an_ensemble_takes_no_longer_sentence_than_its_members(random_run: Path, tmp_path: Path) -> None:
-    shorter = RunFolder(shutil.copytree(random_run, tmp_path / "shorter", symlinks=True))
-    settings = yaml.safe_load(shorter.config_file.read_text(encoding="utf-8"))
-    settings["batching"]["max_length"] = 9
-    shorter.config_file.write_text(yaml.safe_dump(settings), encoding="utf-8")
-    for runs in ([random_run, shorter.path], [shorter.path, random_run]):
+    shorter = changed_copy(random_run, tmp_path, "batching", "max_length", 9)
+    for runs in ([random_run, shorter], [shorter, random_run]):
         assert Translator.load(runs).max_length == 9
 
 
-def test_runs_of_different_normalization_are_refused_as_an_ensemble(random_run: Path, tmp_path: Path) -> None:
-    # A copy that differs in one setting.
-    stranger = RunFolder(shutil.copytree(random_run, tmp_path / "stranger", symlinks=True))
-    settings = yaml.safe_load(stranger.config_file.read_text(encoding="utf-8"))
-    normalization = settings["corpus"]["normalization"]
-    normalization["orthography"] = not normalization["orthography"]
-    stranger.config_file.write_text(yaml.safe_dump(settings), encoding="utf-8")
-
-    with pytest.raises(RunError, match="they differ in direction, subword models or normalization"):
-        Translator.load([random_run, stranger.path])
-
-
-def test_runs_of_different_subword_models_are_refused_as_an_ensemble(tiny: Any, random_run: Path) -> None:
-    stranger = untrained_run(tiny("subword.vocabulary_size=61", "subword.model_type=bpe"))
-    with pytest.raises(RunError, match="cannot be combined: they differ in direction, subword models or normalization"):
-        Translator.load([random_run, stranger.path])
+def test_runs_of_other_subword_models_or_normalization_are_refused_as_an_ensemble(
+    tiny: Any, random_run: Path, tmp_path: Path
+) -> None:
+    strangers = [
+        untrained_run(tiny("subword.vocabulary_size=61", "subword.model_type=bpe")).path,
+        changed_copy(random_run, tmp_path, "normalization", "orthography", True),
+    ]
+    for stranger in strangers:
+        with pytest.raises(RunError, match="cannot be combined: they differ in direction, subword models or norm"):
+            Translator.load([random_run, stranger])
 
 
 def test_an_ensemble_corrects_spelling_as_its_first_run_does(random_run: Path, tmp_path: Path) -> None:
@@ -128,9 +128,8 @@ def test_loading_and_translating_change_no_setting_of_the_process(random_run: Pa
     assert translator.threads == threads + 2, "a command that owns its process may ask for them"
 
 
-def test_a_search_has_no_dropout_and_leaves_the_model_in_training() -> None:
+def test_a_search_has_no_dropout() -> None:
     model = small_model()
     request = SearchRequest([[5, 6, 7]], SearchConfig())
     trained = TorchSearcher([model], torch.device("cpu")).find(request)
-    assert model.training
     assert trained == TorchSearcher([model.eval()], torch.device("cpu")).find(request)

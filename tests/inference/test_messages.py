@@ -10,19 +10,13 @@ from translator.inference.files.messages import Messages, numbered_formats, same
 EXAMPLES = yaml.safe_load(Path(__file__).with_name("messages.yaml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(("message", "text", "mark"), EXAMPLES["marks"])
-def test_the_mark_of_an_accelerator_is_taken_out(message: str, text: str, mark: str) -> None:
-    assert without_mark(message) == (text, mark)
-
-
-@pytest.mark.parametrize(("message", "text"), EXAMPLES["numbered"])
-def test_the_model_reads_numbers_for_format_strings(message: str, text: str) -> None:
-    assert numbered_formats(message)[0] == text
-
-
-@pytest.mark.parametrize(("message", "translation", "survive"), EXAMPLES["formats"])
-def test_format_strings_must_survive(message: str, translation: str, survive: bool) -> None:
-    assert same_formats(message, translation) == survive
+def test_accelerators_and_format_strings_are_as_their_examples_say() -> None:
+    for message, text, mark in EXAMPLES["marks"]:
+        assert without_mark(message) == (text, mark)
+    for message, text in EXAMPLES["numbered"]:
+        assert numbered_formats(message)[0] == text
+    for message, translation, survive in EXAMPLES["formats"]:
+        assert same_formats(message, translation) == survive, message
 
 
 @pytest.mark.parametrize(("forms", "texts"), [(1, ["{1} books"]), (2, ["A book", "{1} books"])])

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translator.inference.alignment import Alignment, AttentionMap
+from translator.inference.alignment import AttentionMap
 from translator.inference.files.output_formats import OutputForm
 from translator.inference.translation import Translation
 
@@ -23,8 +23,7 @@ ALIGNED = Translation(
     tokens=3,
     pieces=1,
     finished=True,
-    alignment=Alignment(source=("a", "door"), target=("در", "باز"), pairs=((1, 0), (1, 1))),
-    attention=(AttentionMap(["▁a", "</s>"], ["▁در"], np.array([[0.25, 0.75]], dtype=np.float32)),),
+    attention=(AttentionMap(["▁a", "▁door"], ["▁در", "▁باز"], np.array([[0.25, 0.75]] * 2, dtype=np.float32)),),
 )
 
 

@@ -14,33 +14,13 @@ def test_score_gives_a_translation_the_score_that_search_gave_it(random_run: Pat
     translator = Translator.load(random_run, search=SearchConfig(method="greedy", length_penalty=0.7))
     sources = ["abc", "hgf", "ddd eee"]
     # With this prefix, the random model ends, and the pieces begin with ▁, as those of the encoded text do.
-    translations = []
-    for (translation,) in translator.translations(sources, prefixes=["d"] * 3):
-        translations.append(translation)
+    translations = [best for (best,) in translator.translations(sources, prefixes=["d"] * 3)]
     targets = [translation.text for translation in translations]
     for translation, rescored in zip(translations, translator.score(sources, targets), strict=True):
         assert translation.finished
         assert rescored.tokens == translation.tokens
         assert rescored.score == pytest.approx(translation.score, abs=1e-4)
         assert rescored.normalized_score == pytest.approx(translation.normalized_score, abs=1e-4)
-
-
-def test_targets_beyond_the_search_length_limit_score_as_unfinished(random_run: Path) -> None:
-    """The limit is the length at which the search itself stops, with a model that never ends a sentence."""
-    search = SearchConfig(method="greedy", max_length_ratio=0.5, avoid_loops=False)
-    translator = Translator.load(random_run, search=search)
-    sources = ["abc", "abc def", "hgf hgf hgf hgf"]
-    limits = []
-    for (translation,) in translator.translations(sources):
-        assert not translation.finished
-        limits.append(translation.tokens)
-
-    # A letter is a token, so are ▁ and EOS.
-    for excess in (0, 1):
-        targets = ["a" * (limit - 2 + excess) for limit in limits]
-        scored = translator.score(sources, targets)
-        assert [translation.tokens for translation in scored] == [limit + excess for limit in limits]
-        assert {translation.finished for translation in scored} == {excess == 0}
 
 
 @pytest.mark.parametrize(

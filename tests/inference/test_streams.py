@@ -1,14 +1,8 @@
 """Lines of pipes and files: read as they are, translated as they arrive, in order, by one process or several."""
 
-import fcntl
 import io
-import itertools
 import logging
 import os
-import signal
-import subprocess
-import sys
-import termios
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.loud_translator import ENVIRONMENT, STOPPABLE, loud
+from tests.support.loud_translator import loud
 from tests.support.pipes import pipe_with
 from translator.errors import InputError, RunError
 from translator.inference.files import block_translation, line_reader
 from translator.inference.files.block_translation import LINES_AT_ONCE, choose_processes, start_worker, translate_stream
 from translator.inference.files.document import Document
-from translator.inference.files.line_reader import Block, read_lines
+from translator.inference.files.line_reader import read_lines
 from translator.inference.files.output_formats import OutputForm
 
 BOM = b"\xef\xbb\xbf"
@@ -39,57 +33,47 @@ def through(source: int | Path, translator: Any, form: OutputForm = TEXT, paragr
 # --- reading ---
 
 
-def texts_of(blocks: list[Block]) -> list[str]:
-    return list(itertools.chain.from_iterable(block.texts for block in blocks))
-
-
 @settings(max_examples=50)
 @given(
     content=st.lists(st.sampled_from([b"\n", b"\r", BOM, b"ab", "گل".encode()])).map(b"".join), size=st.integers(1, 7)
 )
 def test_the_size_of_each_read_does_not_change_the_lines(content: bytes, size: int) -> None:
     with pipe_with(content) as whole, pipe_with(content) as parts, pytest.MonkeyPatch.context() as reading:
-        blocks = list(read_lines(whole, 1000))
+        texts = [text for text in read_lines(whole) if text is not None]
         reading.setattr(line_reader, "_BYTES_AT_ONCE", size)
-        small_blocks = list(read_lines(parts, 2))
-    assert texts_of(small_blocks) == texts_of(blocks)
-    assert all(1 <= len(block.texts) <= 2 for block in small_blocks)
-    for block, following in itertools.pairwise(small_blocks):
-        assert block.first_line + len(block.texts) == following.first_line
+        next_line = 1
+        for block in Document(parts, TEXT).blocks(2):
+            assert 1 <= len(block.texts) <= 2
+            assert block.first_line == next_line
+            next_line += len(block.texts)
+            assert block.texts == texts[block.first_line - 1 : next_line - 1]
+    assert next_line == len(texts) + 1
 
 
 @pytest.mark.parametrize("end", [b"\n", b"", b"\nc\n"])
 def test_lines_up_to_the_limit_pass_and_longer_ones_are_refused(end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line_reader, "LONGEST_LINE", 8)
     with pipe_with(b"a\n" + b"b" * 8 + b"\n" + b"b" * 9 + end) as source:
-        blocks = read_lines(source, 100)
+        blocks = Document(source, TEXT).blocks(100)
         assert next(blocks).texts == ["a", "b" * 8]
         with pytest.raises(InputError, match="line 3 of the input is longer than"):
             next(blocks)
 
 
 def test_a_line_that_is_not_utf8_is_translated_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    with pipe_with(b"a\n" * 100 + b"bc\xffd\n" + b"\xc3\n" * 8 + "\ufffd".encode()) as pipe:
+    with pipe_with(b"a\n" * 100 + b"bc\xffd\n" + b"\xc3\n" * 8 + "\ufffd\n".encode()) as pipe:
         written = through(pipe, loud())
     assert written == "A\n" * 100 + "BC\ufffdD\n" + "\ufffd\n" * 9
-    assert caplog.messages == [
-        "not UTF-8 in line 101 of the input and 8 more up to line 109: invalid bytes are left out"
-    ]
+    assert caplog.messages == [f"lines {', '.join(map(str, range(101, 111)))}: bytes that are not UTF-8 are left out"]
 
 
-def test_a_paragraph_may_cross_blocks(tmp_path: Path) -> None:
+def test_a_paragraph_may_cross_blocks_and_rules_and_headings_stand_alone(tmp_path: Path) -> None:
     file = tmp_path / "long"
-    file.write_text("a\n" * LINES_AT_ONCE + "b\n\n- c\nd\n- e\n", encoding="utf-8")
-    assert through(file, loud(), paragraphs=True) == "A " * LINES_AT_ONCE + "B\n\n- C D\n- E\n"
-    rows = through(file, loud(), OutputForm("tsv"), paragraphs=True).splitlines()
-    assert [row.split("\t")[0] for row in rows] == ["1", "2", "3", "4"], "the lines are numbered anew"
-
-
-def test_rules_headings_and_fences_stand_alone(tmp_path: Path) -> None:
-    file = tmp_path / "readme"
-    file.write_text("Title\n=====\ntext\ngoes on.\n* * *\nmore\n```\ncode\n```\n# head\nend\n", encoding="utf-8")
-    lines = ["TITLE", "=====", "TEXT GOES ON.", "* * *", "MORE", "```", "CODE", "```", "# HEAD", "END"]
+    file.write_text("a\n" * LINES_AT_ONCE + "b\n\n=====\n- c\nd\n```\n- e\n# f\ng\n", encoding="utf-8")
+    lines = ["A " * LINES_AT_ONCE + "B", "", "=====", "- C D", "```", "- E", "# F", "G"]
     assert through(file, loud(), paragraphs=True).splitlines() == lines
+    rows = through(file, loud(), OutputForm("tsv"), paragraphs=True).splitlines()
+    assert [row.split("\t")[0] for row in rows] == list("12345678"), "the lines are numbered anew"
 
 
 # --- pipes ---
@@ -111,28 +95,6 @@ def test_a_translation_is_written_without_waiting_for_the_next_line() -> None:
     translate_stream(loud, loud(meanwhile), Document(reading, TEXT), output)
     os.close(reading)
     assert seen == ["", "FIRST\n", "FIRST\nUNFINMORE\n"]
-
-
-def test_a_full_output_pipe_does_not_delay_a_stop_signal(tmp_path: Path) -> None:
-    text = tmp_path / "text"
-    text.write_bytes(b"abcdefg\n" * 100_000)
-    code = STOPPABLE.format(
-        call="translate_stream(loud, loud(), Document(Path(sys.argv[1]), OutputForm()), sys.stdout)"
-    )
-    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0}
-    process: Any = subprocess.Popen([sys.executable, "-c", code, str(text)], env=ENVIRONMENT, **pipes)
-
-    # The process writes until the pipe is full, and then waits for a reader.
-    waiting = bytearray(4)
-    while int.from_bytes(waiting, sys.byteorder) < fcntl.fcntl(process.stdout, fcntl.F_GETPIPE_SZ):
-        assert process.poll() is None
-        fcntl.ioctl(process.stdout, termios.FIONREAD, waiting)
-
-    process.send_signal(signal.SIGTERM)
-    assert process.stderr.readline() == b"stopped\n"
-    process.stdout.close()
-    assert process.stderr.read() == b""
-    assert process.wait() == 143
 
 
 # --- several processes ---
@@ -169,10 +131,10 @@ def test_process_count_depends_on_the_engine_the_size_and_the_settings(
 ) -> None:
     monkeypatch.setattr(block_translation, "available_cores", lambda: 4)
     text = tmp_path / "text"
-    text.write_bytes(b"a" * 1000)
     translator = loud(processes=0)
-    translator.searcher.useful_processes = lambda size: 3 if size == 1000 else 1
-    assert choose_processes(translator, text) == 3
+    for size, processes in ((399_999, 1), (400_000, 4)):
+        text.write_bytes(b"a" * size)
+        assert choose_processes(translator, text) == processes
     assert choose_processes(translator, 0) == 1, "a pipe"
     assert choose_processes(loud(processes=64), text) == 4, "a recipe of a larger machine"
     translator.searcher.name = "ctranslate2"

@@ -62,7 +62,7 @@ def joined(texts: Sequence[str], between: Sequence[str]) -> str:
 
 def lines(content: bytes) -> list[str]:
     with pipe_with(content) as pipe:
-        return [text for block in read_lines(pipe, 1) for text in block.texts]
+        return [text for text in read_lines(pipe) if text is not None]
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

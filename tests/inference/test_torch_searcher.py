@@ -1,7 +1,6 @@
 """The torch engine: batches that fit into the memory of a GPU, with a model that has memory for two sentences."""
 
 from types import SimpleNamespace
-from unittest.mock import Mock
 
 import pytest
 import torch
@@ -13,7 +12,6 @@ from translator.core.layers import NetworkSettings
 from translator.core.transformer import Transformer
 from translator.errors import RunError
 from translator.inference.engines.torch_searcher import TorchSearcher
-from translator.run.workers import available_cores
 from translator.search.request import SearchRequest
 
 CPU = torch.device("cpu")
@@ -69,19 +67,6 @@ def test_a_batch_without_enough_memory_is_searched_and_scored_in_halves() -> Non
 def test_what_no_smaller_batch_helps_is_an_error(error: RuntimeError, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         searcher_of(ShortOfMemory(0, error)).find(SearchRequest([[5]], SearchConfig()))
-
-
-def test_a_sentence_whose_attention_needs_more_memory_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    short_of_memory = Mock(side_effect=torch.OutOfMemoryError)
-    monkeypatch.setattr("translator.inference.engines.torch_searcher.weights_of_layers", short_of_memory)
-    with pytest.raises(RunError, match=r"memory ran out with a sentence of 2 tokens; .* \(--device cpu\)"):
-        searcher_of(KnownModel(1)).cross_attention([5, 6], [4])
-
-
-def test_a_long_text_is_worth_a_process_for_each_core() -> None:
-    searcher = searcher_of(KnownModel(1))
-    assert searcher.useful_processes(399_999) == 1
-    assert searcher.useful_processes(400_000) == available_cores()
 
 
 def test_the_batch_on_a_gpu_fills_a_sixth_of_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:

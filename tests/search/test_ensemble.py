@@ -4,37 +4,20 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.support.known_model import KnownModel, assert_same_hypotheses, sources
-from translator.core.hypothesis import SearchSettings
-from translator.core.search import beam_search
+from tests.support.known_model import KnownModel, sources
+from translator.core import SOS
 from translator.inference.engines.torch_searcher import TorchSearcher
 from translator.search.ensemble import Ensemble, log_mean_probabilities
 
 
-class MeanModel(KnownModel):
-    """The mean of the probabilities of several models, by definition."""
-
-    def __init__(self, models: list[KnownModel]) -> None:
-        super().__init__(0)
-        self.models = models
-
-    def logits(self, name: int, prefix: tuple[int, ...]) -> torch.Tensor:
-        probabilities = [model.next_logits(name, prefix).double().softmax(0) for model in self.models]
-        return torch.stack(probabilities).mean(0).log().float()
-
-
-@settings(max_examples=25)
-@given(st.integers(0, 10**6), st.integers(2, 3), st.sampled_from([0.0, 1.0]))
-def test_an_ensemble_searches_by_the_mean_probabilities_of_its_models(seed: int, size: int, alpha: float) -> None:
-    models = [KnownModel(seed + number) for number in range(size)]
-    search = SearchSettings(beam_size=4 * 3**3, length_penalty=alpha)
-    longest = torch.tensor([4])
-    (hypotheses,) = beam_search(Ensemble(models), sources(10), longest, search, 5)
-    (expected,) = beam_search(MeanModel(models), sources(10), longest, search, 5)
-    assert_same_hypotheses(hypotheses, expected)
+def test_each_step_of_an_ensemble_has_the_mean_probabilities_of_its_models() -> None:
+    models = [KnownModel(1), KnownModel(2), KnownModel(3)]
+    ensemble = Ensemble(models)
+    state = ensemble.start(sources(10, 11))
+    state.select(torch.tensor([1]))
+    mean = torch.stack([model.next_logits(11, (SOS,)).softmax(0) for model in models]).mean(0)
+    torch.testing.assert_close(ensemble.step(torch.tensor([SOS]), state)[0], mean.log())
 
 
 def test_an_ensemble_has_the_positions_of_its_smallest_model() -> None:

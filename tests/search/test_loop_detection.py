@@ -4,33 +4,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translator.search.loop_detection import looping_words, repeated_words, repeats_itself, words_of
+from translator.search.loop_detection import looping_words, repeated_words, words_of
 
 WORDS = st.sampled_from(["بله", "friend's", "no", "می‌رود", "window", "هاهاها", "7"])
 
 
 @pytest.mark.parametrize(
-    ("source", "translation"),
-    [
-        ("She laughed and he laughed.", "او خندید و او خندید."),
-        ("The father of the father", "پدر پدر"),
-        ("My neighbour's neighbour is my neighbour.", "همسایه همسایه من همسایه من است."),
-        ("I like fish, you like fish, they like fish.", "من ماهی دوست دارم، تو ماهی دوست داری، آنها ماهی دوست دارند."),
-        ("No, no, no!", "نه، نه، نه!"),
-        ("He said: Nooooo!", "او گفت: نههههه!"),
-        ("She slowly understood.", "او کم کم فهمید."),
-        ("Sorry!", "متاسفم، متاسفم!"),
-        ("He bought bread and milk and eggs.", "او نان و شیر و تخم مرغ خرید."),
-        ("", ""),
-    ],
-)
-def test_what_the_source_repeats_may_repeat(source: str, translation: str) -> None:
-    assert looping_words(source, translation) == 0
-
-
-@pytest.mark.parametrize(
     ("source", "translation", "count"),
     [
+        ("She laughed and he laughed.", "او خندید و او خندید.", 0),
+        ("The father of the father", "پدر پدر", 0),
+        ("My neighbour's neighbour is my neighbour.", "همسایه همسایه من همسایه من است.", 0),
+        (
+            "I like fish, you like fish, they like fish.",
+            "من ماهی دوست دارم، تو ماهی دوست داری، آنها ماهی دوست دارند.",
+            0,
+        ),
+        ("No, no, no!", "نه، نه، نه!", 0),
+        ("He said: Nooooo!", "او گفت: نههههه!", 0),
+        ("She slowly understood.", "او کم کم فهمید.", 0),
+        ("Sorry!", "متاسفم، متاسفم!", 0),
+        ("He bought bread and milk and eggs.", "او نان و شیر و تخم مرغ خرید.", 0),
+        ("", "", 0),
         ("He went home.", "او به خانه رفت رفت رفت رفت.", 3),
         ("He went home.", "او به خانه رفت و به خانه رفت.", 3),
         ("He went home.", "او به خانه رفتتتتت.", 1),
@@ -54,15 +49,3 @@ def test_a_phrase_said_once_more_than_allowed_repeats(phrase: list[str], allowed
     words = words_of(" ".join(phrase))
     excess_words = repeated_words(words * (allowed + 1), allowed)
     assert bool(excess_words) == bool(words)
-
-
-@settings(max_examples=300)
-@given(st.lists(WORDS, max_size=9).map(" ".join))
-def test_only_a_text_that_repeats_itself_has_looping_words(text: str) -> None:
-    if looping_words("", text) > 0:
-        assert repeats_itself(text)
-
-
-@pytest.mark.parametrize("text", ["", "او به خانه رفت.", "او نان و شیر و تخم مرغ خرید."])
-def test_most_translations_do_not_repeat_themselves(text: str) -> None:
-    assert not repeats_itself(text)

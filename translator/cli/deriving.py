@@ -33,7 +33,7 @@ from translator.recipes.text_folder import TextFolder, text_folder
 from translator.run.folder import RunFolder
 from translator.run.signals import StopRequest
 from translator.run.text import text_table
-from translator.search.loop_detection import looping_words, repeats_itself
+from translator.search.loop_detection import looping_words
 
 if TYPE_CHECKING:
     from translator.inference.translator import Translator
@@ -274,7 +274,7 @@ def _given_pairs(file: Path, teacher: RunFolder, corpus: PreparedCorpus) -> dict
     def broken_rule(source: str, target: str) -> str | None:
         english, persian = (source, target) if corpus.sides[0] == "en" else (target, source)
         rule = pair_filter.broken_rule(english, persian)
-        if rule is None and repeats_itself(target) and looping_words(source, target):
+        if rule is None and looping_words(source, target):
             rule = "loop"
         return rule
 

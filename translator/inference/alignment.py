@@ -1,10 +1,10 @@
-"""Attention maps: the decoder's attention to the source. Word alignments: the word pairs derived from it.
+"""Attention maps: the decoder's attention to the source. Word alignments, which follow from them.
 
 T target length, S source length
 """
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -16,10 +16,11 @@ from translator.core.hypothesis import Hypothesis
 from translator.corpus.tags import SOURCE_TAGS
 from translator.inference.engines.searcher import Searcher
 from translator.inference.text.segments import Segment
-from translator.subword import SubwordModel, SubwordPair
+from translator.subword import SubwordPair
 
 WORD_MARK: Final = "▁"  # SentencePiece's mark before the first piece of a word
-LEAST_SHARE: Final = 0.01  # `word_weights` omits source words with a smaller share of a word's attention
+LEAST_SHARE: Final = 0.01  # of the attention of a target word
+_BYTES: Final = re.compile(r"(?:<0x[0-9A-F]{2}>)+")
 _END: Final = SPECIAL_TOKENS[EOS][0]  # the piece of EOS
 
 
@@ -32,20 +33,18 @@ class AttentionMap(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """Return the map for JSON, with weights rounded to four decimal places."""
-        rounded_rows = []
-        for row in self.weights:
-            rounded_rows.append([round(float(weight), 4) for weight in row])
-        return {"source": self.source, "target": self.target, "weights": rounded_rows}
+        rounded = self.weights.astype(float).round(4).tolist()
+        return {"source": self.source, "target": self.target, "weights": rounded}
 
 
-@dataclass(frozen=True)
-class Alignment:
+class Alignment(NamedTuple):
     """A word alignment: the source word of each word of a translation, by attention."""
 
-    source: tuple[str, ...] = ()  # words, after normalization
-    target: tuple[str, ...] = ()
-    pairs: tuple[tuple[int, int], ...] = ()
-    """(source word, target word), indexes from 0, in target order; one pair per target word."""
+    source: list[str]  # words, after normalization
+    target: list[str]
+    pairs: list[tuple[int, int]]  # (source word, target word), indexes from 0, in target order; one per target word
+    shares: list[list[tuple[int, float]]]
+    """For each target word, (source word, share) of each source word with at least `LEAST_SHARE` of its attention."""
 
     @property
     def pharaoh(self) -> str:
@@ -53,23 +52,8 @@ class Alignment:
         return " ".join(f"{source}-{target}" for source, target in self.pairs)
 
 
-def join_alignments(alignments: Iterable[Alignment]) -> Alignment:
-    """Return the alignment of a text from those of its parts, in order."""
-    source_words: list[str] = []
-    target_words: list[str] = []
-    pairs: list[tuple[int, int]] = []
-    for alignment in alignments:
-        for source, target in alignment.pairs:
-            pairs.append((source + len(source_words), target + len(target_words)))
-        source_words += alignment.source
-        target_words += alignment.target
-    return Alignment(source=tuple(source_words), target=tuple(target_words), pairs=tuple(pairs))
-
-
-def attention_of(
-    searcher: Searcher, subword: SubwordPair, segment: Segment, hypothesis: Hypothesis
-) -> tuple[AttentionMap, Alignment]:
-    """Return the attention map and the word alignment of a hypothesis.
+def attention_of(searcher: Searcher, subword: SubwordPair, segment: Segment, hypothesis: Hypothesis) -> AttentionMap:
+    """Return the attention map of a hypothesis.
 
     Args:
         searcher: an engine that gives attention.
@@ -92,22 +76,17 @@ def attention_of(
         weights = weights[:, tag_length:]
         weights = weights / weights.sum(axis=1, keepdims=True)
 
-    # 2. The pieces and words of both sides, with the text of their placeholders.
+    # 2. The pieces of both sides, with the text of their placeholders.
     spellings = {}
     for placeholder in subword.source.placeholders:
         spellings[ord(placeholder)] = segment.copied.get(placeholder, "")
-
-    def shown(pieces: Iterable[str]) -> list[str]:
-        return [piece.translate(spellings) for piece in pieces]
-
-    attention_map = AttentionMap(
-        source=shown(subword.source.pieces_of([*source_ids, EOS])),
-        target=shown(subword.target.pieces_of(label)),
+    source_pieces = subword.source.pieces_of([*source_ids, EOS])
+    target_pieces = subword.target.pieces_of(label)
+    return AttentionMap(
+        source=[piece.translate(spellings) for piece in source_pieces],
+        target=[piece.translate(spellings) for piece in target_pieces],
         weights=weights,
     )
-    alignment = align_words(subword, source_ids, hypothesis.tokens, weights)
-    source_words, target_words = tuple(shown(alignment.source)), tuple(shown(alignment.target))
-    return attention_map, replace(alignment, source=source_words, target=target_words)
 
 
 def _tag_length(pieces: Sequence[str]) -> int:
@@ -118,73 +97,46 @@ def _tag_length(pieces: Sequence[str]) -> int:
     return 0
 
 
-def align_words(
-    subword: SubwordPair, source_ids: Sequence[int], target_ids: Sequence[int], weights: npt.NDArray[np.float32]
-) -> Alignment:
-    """Return the alignment of each target word to the source word with the most attention, summed over their pieces.
+def align_words(maps: Iterable[AttentionMap]) -> Alignment:
+    """Return the alignment of a text, by the maps of its segments: each target word to the word with most attention.
 
-    A side without words gives no pairs.
-
-    Args:
-        subword: spells the ids of both sides.
-        source_ids: without EOS.
-        target_ids: without EOS.
-        weights: (T, S) attention; attention to or from EOS, if it is there, is ignored.
+    Attention is summed over the pieces of a source word and averaged over those of a target word. EOS is not a word,
+    and a side without words gives no pairs.
     """
-    source_spans = word_spans(subword.source.pieces_of(source_ids))
-    target_spans = word_spans(subword.target.pieces_of(target_ids))
-    source_words = _words(subword.source, source_ids, source_spans)
-    target_words = _words(subword.target, target_ids, target_spans)
-    if not source_words:
-        return Alignment(target=target_words)
-    source_starts = [start for start, _ in source_spans]
-    word_attention = np.add.reduceat(weights[:, : len(source_ids)], source_starts, axis=1)  # (T, words of the source)
-    pairs = []
-    for target_word, (start, end) in enumerate(target_spans):
-        source_word = int(word_attention[start:end].sum(axis=0).argmax())
-        pairs.append((source_word, target_word))
-    return Alignment(source=source_words, target=target_words, pairs=tuple(pairs))
+    alignment = Alignment(source=[], target=[], pairs=[], shares=[])
+    for attention_map in maps:
+        words_before = len(alignment.source)
+        source_spans = _word_spans(attention_map.source)
+        for start, end in _word_spans(attention_map.target):
+            piece_shares = attention_map.weights[start:end].mean(axis=0)  # (S,)
+            shares = [float(piece_shares[first:last].sum()) for first, last in source_spans]
+            if shares:
+                closest = words_before + shares.index(max(shares))
+                alignment.pairs.append((closest, len(alignment.target)))
+            large_shares = []
+            for word, share in enumerate(shares, words_before):
+                if share >= LEAST_SHARE:
+                    large_shares.append((word, round(share, 3)))
+            alignment.shares.append(large_shares)
+            alignment.target.append(_word(attention_map.target[start:end]))
+        alignment.source.extend(_word(attention_map.source[first:last]) for first, last in source_spans)
+    return alignment
 
 
-def _words(model: SubwordModel, ids: Sequence[int], spans: Sequence[tuple[int, int]]) -> tuple[str, ...]:
-    """Return the words of `ids` at `spans`."""
-    words = model.decode_ids([ids[start:end] for start, end in spans])
-    return tuple(word.strip() for word in words)
-
-
-def word_spans(pieces: Sequence[str]) -> list[tuple[int, int]]:
+def _word_spans(pieces: Sequence[str]) -> list[tuple[int, int]]:
     """Return (begin, end) of each word in `pieces`; a lone word mark belongs to the piece after it."""
+    without_end = pieces[:-1] if pieces[-1:] == [_END] else pieces
     starts = []
-    for place, piece in enumerate(pieces):
+    for place, piece in enumerate(without_end):
         if place == 0 or (piece.startswith(WORD_MARK) and pieces[place - 1] != WORD_MARK):
             starts.append(place)
-    return list(pairwise([*starts, len(pieces)])) if starts else []
+    return list(pairwise([*starts, len(without_end)])) if starts else []
 
 
-def word_weights(maps: Sequence[AttentionMap]) -> list[list[list[float]]]:
-    """Return, per target word, `[source word, share]` of each source word with at least `LEAST_SHARE` of its attention.
+def _word(pieces: Sequence[str]) -> str:
+    """Return the word of some pieces, of which some may be bytes, such as `<0xC3>`."""
 
-    A share is summed over the source word's pieces and averaged over the target word's pieces. EOS is not a word.
+    def decoded(run: re.Match[str]) -> str:
+        return bytes.fromhex(run[0].replace("<0x", "").replace(">", "")).decode("utf-8", "ignore")
 
-    Args:
-        maps: those of the segments of one text; word indexes start at 0 and continue across segments.
-    """
-    target_words: list[list[list[float]]] = []
-    words_before = 0
-    for attention_map in maps:
-        source_spans = word_spans(_without_end(attention_map.source))
-        for start, end in word_spans(_without_end(attention_map.target)):
-            piece_shares = attention_map.weights[start:end].mean(axis=0)  # (S,)
-            shares: list[list[float]] = []
-            for word, (first, last) in enumerate(source_spans, words_before):
-                share = float(piece_shares[first:last].sum())
-                if share >= LEAST_SHARE:
-                    shares.append([word, round(share, 3)])
-            target_words.append(shares)
-        words_before += len(source_spans)
-    return target_words
-
-
-def _without_end(pieces: Sequence[str]) -> Sequence[str]:
-    """Return `pieces` without the EOS at their end, if it is there."""
-    return pieces[:-1] if pieces[-1:] == [_END] else pieces
+    return _BYTES.sub(decoded, "".join(pieces).replace(WORD_MARK, ""))

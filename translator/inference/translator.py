@@ -5,20 +5,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Final
 
-from translator.config import SearchConfig
 from translator.core.hypothesis import Hypothesis, Rows
 from translator.corpus.tags import tag_of
 from translator.errors import InputError
-from translator.inference.alignment import Alignment, AttentionMap, attention_of
+from translator.inference.alignment import Alignment, AttentionMap, align_words, attention_of
 from translator.inference.confidence import Confidence, read_confidence
-from translator.inference.engines.engine import LoadedModel, load_model
-from translator.inference.text.checks import checked_texts, warn_of_lost_digits
+from translator.inference.engines.engine import LoadedModel
+from translator.inference.text.checks import checked_texts, warn_of_lost_text
 from translator.inference.text.joining import join_segments
 from translator.inference.text.loops import find_without_loops
 from translator.inference.text.output_text import output_texts
-from translator.inference.text.segments import Segment, SegmentedTexts, SegmentReader
+from translator.inference.text.segments import Segment, SegmentReader
 from translator.inference.translation import Translation
 from translator.run.logging import LOGGER
 from translator.search.request import SearchRequest
@@ -26,50 +24,9 @@ from translator.subword.glossary import NO_GLOSSARY, Glossary
 from translator.subword.placeholders import hide
 from translator.subword.source_text import one_line
 
-_IMPOSSIBLE: Final = Hypothesis(tokens=(), score=-math.inf, normalized_score=-math.inf, finished=False)
-"""What a target is that the model cannot score."""
-
 
 class Translator(LoadedModel):
     """Translates text in the direction of its run. Thread-safe."""
-
-    @classmethod
-    def load(
-        cls,
-        folder: Path | str | Sequence[Path | str],
-        *,
-        engine: str = "auto",
-        checkpoint: str = "best",
-        device: str = "auto",
-        search: SearchConfig | None = None,
-        overrides: Sequence[str] = (),
-    ) -> "Translator":
-        """Return the translator of a run or of an exported folder, without changing settings of the process.
-
-        Args:
-            folder: a run or an export; several runs form an ensemble with the settings of the first.
-            engine: `torch` or `ctranslate2`, which first exports the run into its folder `export`, once per checkpoint.
-                `auto` selects CTranslate2 on a CPU if it supports the request; otherwise torch, with the reason logged.
-            checkpoint: `best`, `last`, `averaged` or a step number, the same for each run; an export has only one.
-            device: `cpu`, `mps`, `cuda` or `cuda:N`; `auto` uses the run's, or the CPU if that GPU is missing.
-            search: replaces the run's search settings.
-            overrides: `key.path=value` for settings that may change after training.
-
-        Raises:
-            RunError: a folder is no run or export, or is damaged, or is for Hugging Face; the runs cannot be combined.
-            ConfigError: an override or the device is invalid, or the device does not support the precision.
-            InputError: the engine cannot use this folder, or is not installed.
-        """
-        folders = [folder] if isinstance(folder, Path | str) else list(folder)
-        model = load_model(
-            [Path(run_folder) for run_folder in folders],
-            engine=engine,
-            checkpoint=checkpoint,
-            device=device,
-            search=search,
-            overrides=overrides,
-        )
-        return cls(**vars(model))
 
     def translate(self, text: str) -> str:
         """Return the translation of one text, on one line; see `translate_lines`."""
@@ -82,13 +39,14 @@ class Translator(LoadedModel):
         With `search.split_sentences`, the sentences of a text are translated one by one, and the white space between
         them stays. A line break ends a sentence, and becomes a space. A sentence longer than the model's maximum is
         translated in segments, joined with spaces, with a warning. A sentence in a script that the source language
-        does not use is copied, with a warning. Another warning names the lines that lost a digit.
+        does not use is copied, with a warning. Another warning names the lines that lost a digit, or have
+        U+FFFD for a broken character.
 
         Raises InputError: `texts` is a single text, or an item is not a `str` or has a lone surrogate.
         """
         texts = checked_texts(texts, "texts")
         lines = [translations[0].text for translations in self.translations(texts, scored=False)]
-        warn_of_lost_digits(texts, lines, first_line=1)
+        warn_of_lost_text(texts, lines, first_line=1)
         return lines
 
     def translations(
@@ -132,12 +90,13 @@ class Translator(LoadedModel):
             self.searcher.cross_attention([], [])  # raises InputError
 
         # 2. Read the texts, and search for the translations of their segments.
-        segmented = self._segment_reader.read(texts, first_line, glossary, origins)
+        terms = self.glossary if glossary is None else glossary
+        segments, between = self._segment_reader.read(texts, terms, first_line, origins)
         request = SearchRequest(
-            rows=[segment.ids for segment in segmented.segments],
+            rows=[segment.ids for segment in segments],
             config=self.search,
             count=count,
-            prefixes=self._forced(beginnings, segmented, first_line),
+            prefixes=self._forced(beginnings, segments, between, first_line) if any(beginnings) else (),
             scored=scored,
             check=check,
         )
@@ -145,49 +104,48 @@ class Translator(LoadedModel):
 
         # 3. Write the output text of each segment.
         parts: list[list[list[Translation]]] = [[] for _ in texts]  # of each text, for each of its segments
-        for segment, segment_hypotheses in zip(segmented.segments, hypotheses, strict=True):
-            translations = self._written(segment, segment_hypotheses, beginnings[segment.line], attention=attention)
+        for segment, segment_hypotheses in zip(segments, hypotheses, strict=True):
+            rows = [hypothesis.tokens for hypothesis in segment_hypotheses]
+            prefix = beginnings[segment.line]
+            outputs = output_texts(rows, segment, prefix, self.subword, self.normalizer, self.search)
+            translations = []
+            for text, hypothesis in zip(outputs, segment_hypotheses, strict=True):
+                translation = self._translation(text, segment, hypothesis)
+                # Attention takes a pass through the model of its own, so it is computed only on request.
+                if attention:
+                    attention_map = attention_of(self.searcher, self.subword, segment, hypothesis)
+                    translation = replace(translation, attention=(attention_map,))
+                translations.append(translation)
             parts[segment.line].append(translations)
 
-        # 4. Join the segments of each text.
+        # 4. Join the segments of each text; one without any is copied.
         ranked = self.search.method != "sampling"
         results: list[list[Translation]] = []
-        for text_parts, between in zip(parts, segmented.between, strict=True):
+        for text_parts, text_between in zip(parts, between, strict=True):
             if text_parts:
-                joined = join_segments(text_parts, between, count, ranked=ranked)
+                joined = join_segments(text_parts, text_between, count, ranked=ranked)
             else:
-                joined = [_untranslated(between[0], attention=attention)]
-            completed = []
-            for translation in joined:
-                # Approximate scores would give a wrong confidence.
-                confidence = self.confidence.probability(translation) if scored and self.confidence else None
-                completed.append(replace(translation, precision=self.search.precision, confidence=confidence))
-            results.append(completed)
+                maps = () if attention else None
+                joined = [Translation(text_between[0], precision=self.search.precision, attention=maps)]
+            # Approximate scores would give a wrong confidence.
+            if scored and self.confidence:
+                for rank, translation in enumerate(joined):
+                    joined[rank] = replace(translation, confidence=self.confidence.probability(translation))
+            results.append(joined)
         return results
 
-    def _written(
-        self, segment: Segment, hypotheses: Sequence[Hypothesis], prefix: str, *, attention: bool
-    ) -> list[Translation]:
-        """Return the translations of a segment, as a reader expects them; `prefix` is their forced beginning."""
-        rows = [hypothesis.tokens for hypothesis in hypotheses]
-        texts = output_texts(rows, segment, prefix, self.subword, self.normalizer, self.search)
-        translations = []
-        for text, hypothesis in zip(texts, hypotheses, strict=True):
-            translation = Translation(
-                text=text,
-                score=hypothesis.score,
-                normalized_score=hypothesis.normalized_score,
-                tokens=len(hypothesis.tokens) + hypothesis.finished,
-                pieces=1,
-                finished=hypothesis.finished,
-                source_tokens=len(segment.ids),
-            )
-            # Attention takes a pass through the model of its own, so it is computed only on request.
-            if attention:
-                attention_map, alignment = attention_of(self.searcher, self.subword, segment, hypothesis)
-                translation = replace(translation, alignment=alignment, attention=(attention_map,))
-            translations.append(translation)
-        return translations
+    def _translation(self, text: str, segment: Segment, hypothesis: Hypothesis) -> Translation:
+        """Return the translation of a segment by `text`, with the scores of a hypothesis."""
+        return Translation(
+            text=text,
+            score=hypothesis.score,
+            normalized_score=hypothesis.normalized_score,
+            tokens=len(hypothesis.tokens) + hypothesis.finished,
+            pieces=1,
+            finished=hypothesis.finished,
+            precision=self.search.precision,
+            source_tokens=len(segment.ids),
+        )
 
     def hypotheses(self, rows: Rows) -> list[list[Hypothesis]]:
         """Return the best hypothesis for each row of source ids."""
@@ -196,9 +154,8 @@ class Translator(LoadedModel):
     def score(self, sources: Iterable[str], targets: Iterable[str]) -> list[Translation]:
         """Return each target scored as the translation of its source, by teacher forcing.
 
-        The text of each result is the normalized target that the model sees. `finished` is False if the target exceeds
-        the search's length limit. A pair that is too long for the model gets the score minus infinity, with a warning:
-        the segments of its two sides cannot be paired.
+        A pair that is too long for the model gets the score minus infinity, with a warning: the segments of its two
+        sides cannot be paired.
 
         Raises InputError: a text is invalid, or the two sides differ in number.
         """
@@ -207,10 +164,11 @@ class Translator(LoadedModel):
         targets = checked_texts(targets, "targets")
         if len(sources) != len(targets):
             raise InputError(f"there are {len(sources)} sources and {len(targets)} targets; give one target for each")
-        segments = self._segment_reader.whole(sources)
+        segments = self._segment_reader.whole(sources, self.glossary)
         target_ids = self._target_ids(targets, segments)
 
         # 2. Score those that fit into the model.
+        hypotheses = [Hypothesis(tuple(ids), -math.inf, -math.inf, finished=False) for ids in target_ids]
         fitting = [segment.line for segment in segments if self._fits(segment, target_ids[segment.line])]
         if len(fitting) < len(segments):
             unfitting = len(segments) - len(fitting)
@@ -218,40 +176,19 @@ class Translator(LoadedModel):
         fitting_rows = [segments[line].ids for line in fitting]
         fitting_targets = [target_ids[line] for line in fitting]
         scored = self.searcher.score(fitting_rows, fitting_targets, self.search.settings)
-        hypotheses = dict(zip(fitting, scored, strict=True))
-
-        # 3. Show the targets as the model sees them.
-        texts = self.subword.target.decode_ids(target_ids)
-        # A search could not have found a target beyond its length limit.
-        limits = SearchRequest([segment.ids for segment in segments], self.search).longest_outputs(
-            self.searcher.max_positions
-        )
-        translations = []
-        for segment, ids, text, limit in zip(segments, target_ids, texts, limits, strict=True):
-            hypothesis = hypotheses.get(segment.line, _IMPOSSIBLE)
-            copied_parts = {ord(placeholder): part for placeholder, part in segment.copied.items()}
-            with_copied_parts = text.translate(copied_parts)
-            shown = one_line(with_copied_parts)
-            length = len(ids) + 1  # with EOS
-            translation = Translation(
-                text=shown,
-                score=hypothesis.score,
-                normalized_score=hypothesis.normalized_score,
-                tokens=length,
-                pieces=1,
-                finished=hypothesis.finished and length <= limit,
-                precision=self.search.precision,
-            )
-            translations.append(translation)
-        return translations
+        for line, hypothesis in zip(fitting, scored, strict=True):
+            hypotheses[line] = hypothesis
+        return list(map(self._translation, targets, segments, hypotheses))
 
     def attention(self, text: str) -> AttentionMap:
-        """Return the attention map of the translation of `text`, or of its first segment if it has several."""
-        segments = self.segments([text])
-        segment = segments[0] if segments else Segment(line=0, source=text, ids=[], is_first=True, copied={})
-        ((hypothesis, *_),) = self.hypotheses([segment.ids])
-        attention_map, _ = attention_of(self.searcher, self.subword, segment, hypothesis)
-        return attention_map
+        """Return the attention map of the translation of `text`, or of its first segment if it has several.
+
+        Raises InputError: the text has no words, or the engine gives no attention.
+        """
+        maps = self.translations([text], attention=True)[0][0].attention
+        if not maps:
+            raise InputError("the text has no words to translate; give a sentence")
+        return maps[0]
 
     def align(self, source: str, target: str) -> Alignment:
         """Return the word alignment of `target`, any translation, to `source`, by the model's attention.
@@ -260,7 +197,7 @@ class Translator(LoadedModel):
             attention.
         """
         # A given translation is one segment, because its parts are not aligned with those of the source.
-        (segment,) = self._segment_reader.whole(checked_texts([source], "source"))
+        (segment,) = self._segment_reader.whole(checked_texts([source], "source"), self.glossary)
         (target_ids,) = self._target_ids([target], [segment])
         if not self._fits(segment, target_ids):
             raise InputError(
@@ -268,12 +205,12 @@ class Translator(LoadedModel):
                 f"{self.max_length - 1} and {self.searcher.max_positions - 1}; align sentence by sentence"
             )
         hypothesis = Hypothesis(tokens=tuple(target_ids), score=0.0, normalized_score=0.0, finished=True)
-        _, alignment = attention_of(self.searcher, self.subword, segment, hypothesis)
-        return alignment
+        return align_words([attention_of(self.searcher, self.subword, segment, hypothesis)])
 
     def segments(self, texts: Iterable[str]) -> list[Segment]:
         """Return the segments of the texts, with their ids; a text without words has none."""
-        return self._segment_reader.read(checked_texts(texts, "texts"), first_line=1).segments
+        segments, _ = self._segment_reader.read(checked_texts(texts, "texts"), self.glossary)
+        return segments
 
     @cached_property
     def glossary(self) -> Glossary:
@@ -297,7 +234,7 @@ class Translator(LoadedModel):
         name = self.search.tag
         if name not in (None, "auto") and not self.subword.source.has_pieces(tag_of(name)):
             raise InputError(f"this model has no tag `{name}`; name a source of its recipe that has `tag: true`")
-        return SegmentReader(self.subword, self.normalizer, self.max_length, self.search, self.glossary)
+        return SegmentReader(self.subword, self.normalizer, self.max_length, self.search)
 
     def _target_ids(self, texts: Sequence[str], segments: Sequence[Segment]) -> list[list[int]]:
         """Return the ids of a target text for each segment, with placeholders for what the segment copies."""
@@ -309,43 +246,24 @@ class Translator(LoadedModel):
     def _fits(self, segment: Segment, target_ids: Sequence[int]) -> bool:
         return len(segment.ids) < self.max_length and len(target_ids) < self.searcher.max_positions
 
-    def _forced(self, prefixes: Sequence[str], segmented: SegmentedTexts, first_line: int) -> list[list[int]]:
+    def _forced(
+        self, prefixes: Sequence[str], segments: Sequence[Segment], between: Sequence[Sequence[str]], first_line: int
+    ) -> list[list[int]]:
         """Return the forced prefix of each segment: the text's prefix for its first segment, else none.
 
-        What is copied before the first segment is not forced. The list is empty if no text has a prefix.
+        What is copied before the first segment is not forced.
         """
-        if not any(prefixes):
-            return []
-        # 1. Encode the prefix of each text that has segments.
-        first_segments = [segment for segment in segmented.segments if segment.is_first]
-        forced_texts = []
-        for segment in first_segments:
-            copied_before = segmented.between[segment.line][0].strip()
-            forced_texts.append(prefixes[segment.line].strip().removeprefix(copied_before))
-        prefix_ids = {}  # by the line of the text
-        for segment, ids in zip(first_segments, self._target_ids(forced_texts, first_segments), strict=True):
-            prefix_ids[segment.line] = ids
-
-        # 2. Refuse a prefix that leaves no room for the end of the sentence.
-        room = self.searcher.max_positions - 1
-        for line, ids in prefix_ids.items():
+        texts = []
+        for segment in segments:
+            copied_before = between[segment.line][0].strip()
+            prefix = prefixes[segment.line].strip().removeprefix(copied_before)
+            texts.append(prefix if segment.is_first else "")
+        rows = self._target_ids(texts, segments)
+        room = self.searcher.max_positions - 1  # for tokens beside the end of the sentence
+        for segment, ids in zip(segments, rows, strict=True):
             if len(ids) > room:
                 raise InputError(
-                    f"the forced prefix of line {first_line + line} has {len(ids)} tokens, but the model can take no "
-                    f"more than {room} before the end of a sentence; shorten the prefix"
+                    f"the forced prefix of line {first_line + segment.line} has {len(ids)} tokens, but the model can "
+                    f"take no more than {room} before the end of a sentence; shorten the prefix"
                 )
-        return [prefix_ids[segment.line] if segment.is_first else [] for segment in segmented.segments]
-
-
-def _untranslated(text: str, *, attention: bool) -> Translation:
-    """Return the translation of a text without words, which is copied; with `attention`, to nothing."""
-    return Translation(
-        text=text,
-        score=0.0,
-        normalized_score=0.0,
-        tokens=0,
-        pieces=0,
-        finished=True,
-        alignment=Alignment() if attention else None,
-        attention=() if attention else None,
-    )
+        return rows

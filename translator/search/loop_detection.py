@@ -114,19 +114,6 @@ def allowed_occurrences(source: str) -> int:
     return max([1, *word_counts.values(), *pair_counts.values()])
 
 
-def repeats_itself(text: str) -> bool:
-    """Return whether `text` says a word or a pair of words again, or has a word that repeats its own letters.
-
-    Only such a text can be a loop. Most translations are none, and this takes a tenth of the time of `looping_words`.
-    """
-    pairs = list(itertools.pairwise(words_of(text)))
-    if len(set(pairs)) < len(pairs):
-        return True
-    if any(first == second for first, second in pairs):
-        return True
-    return _CIRCLE_IN_WORD.search(text.lower()) is not None
-
-
 def looping_words(source: str, translation: str) -> int:
     """Return the number of words of `translation` that repeat something more often than `source` allows; 0: no loop."""
     words = words_without_doubling(translation)

@@ -15,8 +15,6 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from translator import __version__
 from translator.config.corpus_section import Languages
 from translator.errors import InputError
-from translator.inference.alignment import word_weights
-from translator.inference.files.line_reader import Block
 from translator.inference.files.paragraphs import joined_paragraphs
 from translator.inference.text.checks import checked_texts
 from translator.inference.translator import Translator
@@ -67,8 +65,7 @@ class TranslateRequest(BaseModel):
         lines = checked_texts(lines, "lines")
         if not self.paragraphs:
             return lines
-        blocks = joined_paragraphs([Block(first_line=1, texts=lines, invalid=[])])
-        return [text for block in blocks for text in block.texts]
+        return [text for text in joined_paragraphs(lines) if text is not None]
 
     def terms(self) -> tuple[tuple[str, str], ...]:
         """Return the glossary; raise InputError where a term or its translation is blank."""
@@ -218,11 +215,11 @@ async def _disconnected(request: Request) -> None:
 
 
 def _line_record(number: int, line: str, translations: LineTranslations) -> dict[str, Any]:
-    """Return the answer for a line, for JSON; with attention, alignments also have `weights` (see `word_weights`)."""
+    """Return the answer for a line, for JSON; alignments also have their shares, as `weights`."""
     records = []
     for translation in translations:
         record = translation.to_json()
-        if translation.attention is not None:
-            record["alignment"]["weights"] = word_weights(translation.attention)
+        if translation.alignment is not None:
+            record["alignment"]["weights"] = translation.alignment.shares
         records.append(record)
     return {"line": number, "source": line, "translations": records}

@@ -41,7 +41,6 @@ class Ctranslate2Searcher(Searcher):
     """
 
     name = "ctranslate2"
-    batches_at_once = 16
     load_attention_engine: Callable[[], Searcher]  # called once, if the engine gives attention and it is requested
 
     @library_errors()
@@ -101,8 +100,10 @@ class Ctranslate2Searcher(Searcher):
             raise ConfigError(
                 f"search.method is `sampling`, which the ctranslate2 engine cannot reproduce: {problem}; {advice}"
             )
+        # The library divides rows into batches itself. A search that may be stopped works on one at a time.
+        batches = [range(len(request.rows))] if request.check is None else self.batches(request)
         results: dict[int, list[Hypothesis]] = {}
-        for batch in self.batches(request):
+        for batch in batches:
             results |= zip(batch, self._search_batch(request.select(batch)), strict=True)
         return [results[number] for number in range(len(request.rows))]
 
@@ -167,10 +168,7 @@ class Ctranslate2Searcher(Searcher):
     @library_errors()
     def score(self, rows: Rows, targets: Rows, settings: SearchSettings) -> list[Hypothesis]:
         """Return the score of each target (see `Searcher.score`)."""
-        unscored = []
-        for target in targets:
-            hypothesis = Hypothesis(tokens=tuple(target), score=0.0, normalized_score=0.0, finished=True)
-            unscored.append(hypothesis)
+        unscored = [Hypothesis(tuple(target), 0.0, 0.0, finished=True) for target in targets]
         return self._scored(rows, unscored, settings)
 
     def _start(self, request: SearchRequest, shortest: int, longest: int, fair_share: int) -> Sequence[Any]:

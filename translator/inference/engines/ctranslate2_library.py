@@ -39,12 +39,12 @@ def require(name: str) -> Any:
         raise InputError(f"{library} cannot be imported ({error}); install it with: {command}") from error
 
 
-def choose_ctranslate2_device(name: str, *, must_be_gpu: bool) -> str:
+def choose_ctranslate2_device(name: str, *, must_exist: bool) -> str:
     """Return `cpu` or `cuda:N` for CTranslate2, which may find a GPU that torch cannot use, and the reverse.
 
     Args:
         name: a value of `run.device`; `auto` is the first GPU, or the CPU.
-        must_be_gpu: whether a GPU that `name` demands must be there; otherwise the CPU replaces it.
+        must_exist: whether a GPU that `name` demands must be there; otherwise the CPU replaces it.
 
     Raises ConfigError: `name` is no device, or CTranslate2 cannot compute on the demanded GPU.
     """
@@ -58,7 +58,7 @@ def choose_ctranslate2_device(name: str, *, must_be_gpu: bool) -> str:
     if is_there and _loads_cublas():
         return f"cuda:{number}"
     problem = f"ctranslate2 cannot use the device `{name}` here, where it finds {gpus} CUDA GPUs; {_REMEDY}"
-    if must_be_gpu and name != "auto":
+    if must_exist and name != "auto":
         raise ConfigError(problem)
     if is_there:
         warn_once(f"ctranslate2 translates on the CPU: {problem}")

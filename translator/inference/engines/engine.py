@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from translator.checkpoint.state import PinnedCheckpoint, pin_checkpoint
 from translator.config import Config, SearchConfig
@@ -43,68 +43,83 @@ class LoadedModel:
     confidence_file: Path | None = None  # of a single run or export; it may be missing
     engine: str = ""  # `torch` or `ctranslate2`, if requested by name
 
+    @classmethod
+    def load(
+        cls,
+        folder: Path | str | Sequence[Path | str],
+        *,
+        engine: str = "auto",
+        checkpoint: str = "best",
+        device: str = "auto",
+        search: SearchConfig | None = None,
+        overrides: Sequence[str] = (),
+    ) -> Self:
+        """Return the translator of a run or of an exported folder, without changing settings of the process.
 
-def load_model(
-    folders: Sequence[Path],
-    *,
-    engine: str,
-    checkpoint: str,
-    device: str,
-    search: SearchConfig | None,
-    overrides: Sequence[str],
-) -> LoadedModel:
-    """Return the model of runs or of an export; arguments and errors are those of `Translator.load`."""
-    # 1. Refuse what cannot work.
-    if not folders:
-        raise RunError("no run is given; give at least one run folder")
-    if engine not in ENGINES:
-        raise InputError(f"unknown engine `{engine}`; choose one of: {', '.join(ENGINES)}")
-    runs = [RunFolder.open(folder) for folder in folders]  # raises for any other folder, and names its kind
-    requested_engine = "" if engine == "auto" else engine
-    is_only_model = False
-    for run in runs:
-        if not is_export(run.path):
-            continue
-        index = read_index(run.path)
-        if index.format == "ctranslate2":
-            if engine == "torch" or len(runs) > 1:
-                advice = "use --engine ctranslate2 with this folder alone, or give the run folder itself"
-                raise InputError(f"{run.path} is an export for CTranslate2, and torch cannot use it; {advice}")
-            engine = "ctranslate2"
-            is_only_model = True
-        if checkpoint not in ("best", "last", index.state.name, str(index.state.step)):
-            raise InputError(f"{run.path} is an export of checkpoint {index.state.name} only; it has no `{checkpoint}`")
+        Args:
+            folder: a run or an export; several runs form an ensemble with the settings of the first.
+            engine: `torch` or `ctranslate2`, which first exports the run into its folder `export`, once per checkpoint.
+                `auto` selects CTranslate2 on a CPU if it supports the request; otherwise torch, with the reason logged.
+            checkpoint: `best`, `last`, `averaged` or a step number, the same for each run; an export has only one.
+            device: `cpu`, `mps`, `cuda` or `cuda:N`; `auto` uses the run's, or the CPU if that GPU is missing.
+            search: replaces the run's search settings.
+            overrides: `key.path=value` for settings that may change after training.
 
-    # 2. Resolve the settings and the checkpoint. A name such as `best` is resolved here and nowhere else: a training
-    # that still runs may move it at any time.
-    configs = [run.config(overrides) for run in runs]
-    if search is not None:
-        configs[0] = configs[0].model_copy(update={"search": search})
-    checkpoints = [] if is_only_model else [pin_checkpoint(run.checkpoints_folder, checkpoint) for run in runs]
+        Raises:
+            RunError: a folder is no run or export, or is damaged, or is for Hugging Face; the runs cannot be combined.
+            ConfigError: an override or the device is invalid, or the device does not support the precision.
+            InputError: the engine cannot use this folder, or is not installed.
+        """
+        # 1. Refuse what cannot work.
+        folders = [folder] if isinstance(folder, Path | str) else folder
+        if not folders:
+            raise RunError("no run is given; give at least one run folder")
+        if engine not in ENGINES:
+            raise InputError(f"unknown engine `{engine}`; choose one of: {', '.join(ENGINES)}")
+        runs = [RunFolder.open(Path(run)) for run in folders]  # raises for any other folder, and names its kind
+        is_ctranslate2_export = False
+        for run in runs:
+            if not is_export(run.path):
+                continue
+            index = read_index(run.path)
+            if index.format == "ctranslate2":
+                if engine == "torch" or len(runs) > 1:
+                    advice = "use --engine ctranslate2 with this folder alone, or give the run folder itself"
+                    raise InputError(f"{run.path} is an export for CTranslate2, and torch cannot use it; {advice}")
+                is_ctranslate2_export = True
+            name = index.state.name
+            if checkpoint not in ("best", "last", name, str(index.state.step)):
+                raise InputError(f"{run.path} is an export of checkpoint {name} only; it has no `{checkpoint}`")
 
-    # 3. Choose the device: `auto` is the run's, or the CPU if that is missing. Each engine asks its own library what is
-    # there.
-    name = configs[0].run.device if device == "auto" else device
-    must_exist = device != "auto"
-    if engine == "ctranslate2":
-        device = choose_ctranslate2_device(name, must_be_gpu=must_exist)
-    else:
-        device = _choose_device(name, must_exist=must_exist)
-    if configs[0].search.precision == "bf16" and device == "cpu":
-        remedy = "on a CPU, set search.precision=float32, or int8 for the ctranslate2 engine"
-        raise ConfigError(f"search.precision is `bf16`, which needs a GPU; {remedy}")
+        # 2. Resolve the settings and the checkpoint. A name such as `best` is resolved here and nowhere else: a
+        # training that still runs may move it at any time.
+        configs = [run.config(overrides) for run in runs]
+        if search is not None:
+            configs[0] = configs[0].model_copy(update={"search": search})
+        checkpoints = []
+        if not is_ctranslate2_export:
+            checkpoints = [pin_checkpoint(run.checkpoints_folder, checkpoint) for run in runs]
 
-    # 4. Load the engine.
-    if engine == "ctranslate2":
-        model = _with_ctranslate2(runs, configs[0], checkpoints, device)
-    elif engine == "auto" and device == "cpu":
-        model = _with_fastest(runs, configs, checkpoints)
-    else:
-        model = _with_torch(runs, configs, checkpoints, device)
-    model.engine = requested_engine
-    if len(runs) == 1:
-        model.confidence_file = runs[0].confidence_file
-    return model
+        # 3. Choose the device: `auto` is the run's, or the CPU if that is missing. Each engine asks its own library
+        # what is there.
+        uses_ctranslate2 = is_ctranslate2_export or engine == "ctranslate2"
+        choose = choose_ctranslate2_device if uses_ctranslate2 else _choose_device
+        place = choose(configs[0].run.device if device == "auto" else device, must_exist=device != "auto")
+        if configs[0].search.precision == "bf16" and place == "cpu":
+            remedy = "on a CPU, set search.precision=float32, or int8 for the ctranslate2 engine"
+            raise ConfigError(f"search.precision is `bf16`, which needs a GPU; {remedy}")
+
+        # 4. Load the engine.
+        if uses_ctranslate2:
+            model = _with_ctranslate2(runs, configs[0], checkpoints, place)
+        elif engine == "auto" and place == "cpu":
+            model = _with_fastest(runs, configs, checkpoints)
+        else:
+            model = _with_torch(runs, configs, checkpoints, place)
+        model.engine = "" if engine == "auto" else engine
+        if len(runs) == 1:
+            model.confidence_file = runs[0].confidence_file
+        return cls(**vars(model))
 
 
 def _with_fastest(

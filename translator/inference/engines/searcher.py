@@ -22,7 +22,6 @@ class Searcher(ABC):
     arithmetic: str  # device and precision of matrix products; another value may change translations
     max_positions: int  # maximum length of either side, EOS or SOS included
     gives_attention = False
-    batches_at_once = 1  # the engine works on so many batches at the same time
     batch_rows = CPU_BATCH_ROWS  # largest number of rows of a batch, if `search.batch_size` does not say
     batch_positions = CPU_BATCH_POSITIONS  # largest number of source positions, each counted once per hypothesis
     fewest_positions = 1  # a shorter source takes as much memory as one of so many positions
@@ -59,23 +58,16 @@ class Searcher(ABC):
             f"the {self.name} engine gives no attention, which attention maps and alignments need; use --engine torch"
         )
 
-    def useful_processes(self, size: int) -> int:
-        """Return how many processes translate a text of `size` bytes fastest."""
-        return 1
-
     def batches(self, request: SearchRequest) -> Iterator[list[int]]:
         """Yield the numbers of the rows that are searched together: similar lengths, longest first.
 
-        Long sentences take more memory for each hypothesis, so a batch has fewer of them. A search that may be stopped
-        works on one batch at a time.
+        Long sentences take more memory for each hypothesis, so a batch has fewer of them.
         """
         width = max(request.count, request.config.settings.beam_size)
-        at_once = self.batches_at_once if request.check is None else 1
-        most_rows = (request.config.batch_size or self.batch_rows) * at_once
-        most_positions = self.batch_positions * at_once
+        most_rows = request.config.batch_size or self.batch_rows
 
         def size(longest: int) -> int:
-            fitting_rows = most_positions // (width * max(longest + 1, self.fewest_positions))
+            fitting_rows = self.batch_positions // (width * max(longest + 1, self.fewest_positions))
             return min(most_rows, max(1, fitting_rows))
 
         return batches_by_length([len(row) for row in request.rows], size)

@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,7 +22,6 @@ from translator.core.transformer import Transformer
 from translator.data import collate_source
 from translator.errors import ConfigError, RunError
 from translator.inference.engines.searcher import CPU_BATCH_POSITIONS, Searcher, batches_by_length
-from translator.run.workers import available_cores
 from translator.search.constraints import Constraints
 from translator.search.ensemble import Ensemble
 from translator.search.request import SearchRequest
@@ -32,7 +31,6 @@ from translator.speed.device import GPU_ROUNDING, has_bf16, is_out_of_memory, mo
 from translator.speed.inference_copy import prepare
 from translator.speed.top_k import top_k_on
 
-_CPU_BYTES_WORTH_PROCESSES: Final = 400_000
 _GPU_BATCH_ROWS: Final = 4096
 _SHARE_OF_MEMORY: Final = 1 / 6  # of a GPU, for the caches of a batch; a training may need the rest
 _TARGET_POSITIONS_AT_ONCE: Final = 2_048  # of a scored batch; each has logits over the whole vocabulary
@@ -45,9 +43,7 @@ Result = TypeVar("Result")  # of a row
 class TorchSearcher(Searcher):
     """Searches with one model, or with an ensemble that averages the probabilities of several.
 
-    The models share their vocabularies and are on `device`. Models in evaluation mode stay unchanged, so the searcher
-    is thread-safe. A model in training mode is switched to evaluation mode during each call, so only one thread may
-    use it.
+    The models share their vocabularies, are on `device`, and are put into evaluation mode.
     """
 
     name = "torch"
@@ -74,7 +70,7 @@ class TorchSearcher(Searcher):
             with self._evaluating():
                 return self._search(model, request.select(batch))
 
-        return _in_fitting_batches(self.batches(request), request.rows, found, remedy="lower search.beam_size, or ")
+        return _in_fitting_batches(self.batches(request), request.rows, found)
 
     def _search(self, model: Any, request: SearchRequest) -> list[list[Hypothesis]]:
         """Return the hypotheses of each row of a batch."""
@@ -112,14 +108,6 @@ class TorchSearcher(Searcher):
 
     def cross_attention(self, row: Sequence[int], label: Sequence[int]) -> npt.NDArray[np.float32]:
         """Return the cross-attention (T, S) of the last layer, averaged over heads and models; each row sums to 1."""
-
-        def attended(_: list[int]) -> list[npt.NDArray[np.float32]]:
-            return [self._cross_attention(row, label)]
-
-        (weights,) = _in_fitting_batches([[0]], [row], attended)
-        return weights
-
-    def _cross_attention(self, row: Sequence[int], label: Sequence[int]) -> npt.NDArray[np.float32]:
         source = collate_source([row]).to(self._device)  # (1, S)
         target_input = torch.tensor([[SOS, *label[:-1]]], device=self._device)  # (1, T)
         model_weights = []
@@ -127,26 +115,16 @@ class TorchSearcher(Searcher):
             for model in self.models:
                 last_layer = weights_of_layers(model, source, target_input).cross[-1]  # (1, H, T, S)
                 model_weights.append(last_layer[0].float().mean(dim=0))
-        mean_weights = torch.stack(model_weights).mean(dim=0)  # (T, S)
-        weights: npt.NDArray[np.float32] = mean_weights.cpu().numpy()
+        weights: npt.NDArray[np.float32] = torch.stack(model_weights).mean(dim=0).cpu().numpy()  # (T, S)
         return weights
 
-    def useful_processes(self, size: int) -> int:
-        """Return how many processes translate a text of `size` bytes fastest: one for each core for a long text."""
-        is_worth_processes = self._device.type == "cpu" and size >= _CPU_BYTES_WORTH_PROCESSES
-        return available_cores() if is_worth_processes else 1
-
-    @contextlib.contextmanager
-    def _evaluating(self) -> Iterator[None]:
-        """Disable dropout and gradients inside the block."""
-        # Validation searches with the model that is being trained, and gives it back as it was.
-        training = [model.eval() for model in self.models if model.training]
-        try:
-            with torch.inference_mode():
-                yield
-        finally:
-            for model in training:
-                model.train()
+    def _evaluating(self) -> contextlib.AbstractContextManager[None]:
+        """Disable dropout, and gradients inside the block."""
+        # Validation searches with the model that is being trained; each update sets the mode that it needs.
+        for model in self.models:
+            if model.training:
+                model.eval()
+        return torch.inference_mode()
 
 
 class AttentionWeights(NamedTuple):
@@ -200,7 +178,7 @@ def _positions_in_memory(models: Sequence[Transformer], device: torch.device) ->
 
 
 def _in_fitting_batches(
-    batches: Iterable[list[int]], rows: Rows, work: Callable[[list[int]], Sequence[Result]], remedy: str = ""
+    batches: Iterable[list[int]], rows: Rows, work: Callable[[list[int]], Sequence[Result]]
 ) -> list[Result]:
     """Return the results of `work` for all rows, in their order; a batch for which memory runs out is done in halves.
 
@@ -210,7 +188,6 @@ def _in_fitting_batches(
         batches: the numbers of the rows of each; each row is in one of them.
         rows: source ids of all sentences.
         work: returns the result of each row of a batch, for their numbers.
-        remedy: what to do if memory runs out with a single sentence, beside the usual.
 
     Raises RunError: a single sentence needs more memory.
     """
@@ -228,7 +205,7 @@ def _in_fitting_batches(
                 tokens = len(rows[batch[0]])
                 raise RunError(
                     f"memory ran out with a sentence of {tokens} tokens; stop other programs that use this GPU, "
-                    f"{remedy}use the CPU (--device cpu)"
+                    "lower search.beam_size, or use the CPU (--device cpu)"
                 ) from error
         # Only here has the batch that did not fit let go of its tensors.
         torch.cuda.empty_cache()

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from translator.errors import RunError
-from translator.inference.files.document import Document
-from translator.inference.files.line_reader import Block
+from translator.inference.files.document import Block, Document
 from translator.inference.files.output_formats import OutputForm
-from translator.inference.text.checks import warn_of_lost_digits
+from translator.inference.text.checks import warn_of_lost_text
 from translator.run.logging import LOGGER
 from translator.run.text import write_lines
 from translator.run.workers import available_cores, map_in_order
@@ -22,12 +21,13 @@ if TYPE_CHECKING:  # a run-time import would slow the command line's help
     Load = Callable[[], Translator]
 
 LINES_AT_ONCE: Final = 1024  # fewer give the engine too little to sort by length
+_BYTES_WORTH_PROCESSES: Final = 400_000
 
 Translated = tuple[Block, list[str]]  # a block, and its lines of output
 
 
 def translate_block(translator: "Translator", form: OutputForm, block: Block) -> list[str]:
-    """Return the lines of output for a block, and warn of lost digits."""
+    """Return the lines of output for a block, and warn of lost text."""
     text_translations = translator.translations(
         block.texts,
         count=form.count,
@@ -36,8 +36,8 @@ def translate_block(translator: "Translator", form: OutputForm, block: Block) ->
         first_line=block.first_line,
         scored=form.scores,
     )
-    best = [translations[0].text if translations else "" for translations in text_translations]
-    warn_of_lost_digits(block.texts, best, block.first_line)
+    best = [ranked[0].text for ranked in text_translations]
+    warn_of_lost_text(block.texts, best, block.first_line)
     return form.lines(block.first_line, block.texts, text_translations)
 
 
@@ -72,7 +72,8 @@ def translated_blocks(
         RunError: a worker process loaded other weights than those of `translator`.
         StorageError: a worker process was killed.
     """
-    blocks = _unfinished(document.blocks(max(LINES_AT_ONCE, translator.searcher.batch_rows)), finished_lines)
+    blocks = document.blocks(max(LINES_AT_ONCE, translator.searcher.batch_rows))
+    blocks = (block for block in blocks if block.first_line > finished_lines)
     processes = choose_processes(translator, document.source)
     if processes == 1:
         for block in blocks:
@@ -83,18 +84,6 @@ def translated_blocks(
         for warning in warnings:
             LOGGER.warning("%s", warning)
         yield translated
-
-
-def _unfinished(blocks: Iterator[Block], finished_lines: int) -> Iterator[Block]:
-    """Yield the blocks after the first `finished_lines` texts, with a warning of lines that were not UTF-8."""
-    for block in blocks:
-        if block.first_line <= finished_lines:
-            continue
-        numbers = block.invalid
-        if numbers:
-            more = f" and {len(numbers) - 1} more up to line {numbers[-1]}" if len(numbers) > 1 else ""
-            LOGGER.warning(f"not UTF-8 in line {numbers[0]} of the input{more}: invalid bytes are left out")
-        yield block
 
 
 def start_worker(load: "Load", document: Document, identity: str) -> Callable[[Block], tuple[Translated, list[str]]]:
@@ -130,12 +119,14 @@ def start_worker(load: "Load", document: Document, identity: str) -> Callable[[B
 
 
 def choose_processes(translator: "Translator", source: int | Path) -> int:
-    """Return the number of processes for a text: `search.processes`, or as many as its engine can use.
+    """Return the number of processes for a text: `search.processes`, or on a CPU one for each core for a long text.
 
     A pipe has one. Of a file, the size decides whether processes pay: also on resuming the whole size, because another
     number may change the last digits of a score.
     """
-    if translator.searcher.name != "torch" or not isinstance(source, Path):
+    searcher = translator.searcher
+    if searcher.name != "torch" or not isinstance(source, Path):
         return 1
-    processes = translator.search.processes or translator.searcher.useful_processes(source.stat().st_size)
+    is_worth_processes = searcher.arithmetic == "cpu" and source.stat().st_size >= _BYTES_WORTH_PROCESSES
+    processes = translator.search.processes or (available_cores() if is_worth_processes else 1)
     return min(processes, available_cores())

@@ -7,12 +7,20 @@ subtitles, is translated as a whole: see `whole_files`.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from translator.corpus.reading.column_texts import check_column
-from translator.inference.files.line_reader import Block, read_lines
+from translator.inference.files.line_reader import read_lines
 from translator.inference.files.output_formats import OutputForm
 from translator.inference.files.paragraphs import joined_paragraphs
 from translator.run.files import storage_errors
+
+
+class Block(NamedTuple):
+    """Consecutive texts, which are translated together."""
+
+    first_line: int  # number of the first, from 1
+    texts: list[str]
 
 
 @dataclass(frozen=True)
@@ -34,11 +42,21 @@ class Document:
             if not self.source.is_fifo():
                 self.source.open("rb").close()
         if self.source.is_file():
-            next(read_lines(self.source, 1), None)  # a form that is not read at all is told first
+            next(read_lines(self.source), None)  # a form that is not read at all is told first
             check_column(self.source, self.column)
             next(self.blocks(1), None)
 
     def blocks(self, size: int) -> Iterator[Block]:
         """Yield the texts; a file gives blocks of `size` texts, a pipe what has arrived."""
-        blocks = read_lines(self.source, size, self.column)
-        return joined_paragraphs(blocks) if self.paragraphs else blocks
+        lines = read_lines(self.source, self.column)
+        if self.paragraphs:
+            lines = joined_paragraphs(lines)
+        block = Block(first_line=1, texts=[])
+        for line in lines:
+            if line is not None:
+                block.texts.append(line)
+            if block.texts and (line is None or len(block.texts) == size):
+                yield block
+                block = Block(first_line=block.first_line + len(block.texts), texts=[])
+        if block.texts:
+            yield block

@@ -1,13 +1,13 @@
-"""Lines read from files and pipes in blocks: as they arrive, checked, and numbered from 1."""
+"""Lines read from files and pipes, as they arrive, and checked."""
 
 import os
 import select
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from translator.corpus.reading.column_texts import column_texts
-from translator.corpus.reading.encoding import is_utf8, refuse_other_encoding
+from translator.corpus.reading.encoding import refuse_other_encoding
 from translator.corpus.reading.forms import unread_form
 from translator.corpus.reading.lines import whole_lines
 from translator.corpus.reading.packing import read_blocks
@@ -18,23 +18,18 @@ LONGEST_LINE: Final = 4 << 20  # maximum bytes of a line, without its end; longe
 _BYTES_AT_ONCE: Final = 1 << 20  # read from a pipe
 
 
-class Block(NamedTuple):
-    """Consecutive texts, which are translated together."""
-
-    first_line: int  # number of the first, from 1
-    texts: list[str]
-    invalid: list[int]  # numbers of lines that were not UTF-8; U+FFFD stands for their invalid bytes
+Lines = Iterator[str | None]
+"""Lines as they are read; None where those so far should not wait for the next one."""
 
 
-def read_lines(source: int | Path, size: int, column: str | None = None) -> Iterator[Block]:
-    r"""Yield the lines of a file in blocks of `size` lines, or those of a descriptor as they arrive, at most as many.
+def read_lines(source: int | Path, column: str | None = None) -> Lines:
+    r"""Yield the lines of a file, or those of a descriptor as they arrive.
 
     The text is in UTF-8, or in UTF-16 with a byte order mark, which is dropped; a file may also be compressed. A line
-    ends at "\n" or "\r\n", or at "\r" if there is no "\n" (see `utf8_blocks`).
+    ends at "\n" or "\r\n", or at "\r" if there is no "\n" (see `utf8_blocks`). U+FFFD stands for other bytes.
 
     Args:
         source: a file on disk, a named pipe, or a descriptor.
-        size: number of lines of a block.
         column: name or number, for a table or JSON Lines on disk; each row gives one line (see `column_texts`).
 
     Raises:
@@ -42,31 +37,14 @@ def read_lines(source: int | Path, size: int, column: str | None = None) -> Iter
         CorpusError: the file is damaged, is no plain text, or is in another encoding.
         StorageError: the input cannot be read.
     """
+    if isinstance(source, Path) and column is not None:
+        yield from column_texts(source, column)
+        return
     if isinstance(source, Path) and not source.is_file():
         with source.open("rb") as pipe:
-            yield from read_lines(pipe.fileno(), size)
+            yield from read_lines(pipe.fileno())
         return
-    if column is None:
-        lines = _lines(source)
-    else:
-        assert isinstance(source, Path)
-        lines = ((text, True) for text in column_texts(source, column))
-    block = Block(first_line=1, texts=[], invalid=[])
-    for line in lines:
-        if line is not None:
-            text, is_valid = line
-            block.texts.append(text)
-            if not is_valid:
-                block.invalid.append(block.first_line + len(block.texts) - 1)
-        if block.texts and (line is None or len(block.texts) == size):
-            yield block
-            block = Block(first_line=block.first_line + len(block.texts), texts=[], invalid=[])
-    if block.texts:
-        yield block
 
-
-def _lines(source: int | Path) -> Iterator[tuple[str, bool] | None]:
-    """Yield each line, and whether it was UTF-8; None where the lines so far should not wait for the next one."""
     # 1. A file on disk may be compressed; what arrives at a descriptor is plain text.
     if isinstance(source, Path):
         label = str(source)
@@ -98,9 +76,7 @@ def _lines(source: int | Path) -> Iterator[tuple[str, bool] | None]:
                     f"line {number} of the input is longer than {LONGEST_LINE >> 20} MiB; give text with one sentence, "
                     "or one paragraph, per line"
                 )
-            text = line.decode("utf-8", "replace").replace("\0", "\ufffd")
-            # A line may hold U+FFFD itself, so the bytes decide whether it was invalid.
-            yield text, "\ufffd" not in text or is_utf8(line)
+            yield line.decode("utf-8", "replace").replace("\0", "\ufffd")
         if not isinstance(source, Path):
             yield None
 

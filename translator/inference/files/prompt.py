@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, TextIO
 from translator.errors import Interrupted
 from translator.inference.files.block_translation import translate_block
 from translator.inference.files.display import Order, visual_lines
-from translator.inference.files.line_reader import Block
+from translator.inference.files.document import Block
+from translator.inference.files.line_reader import Lines
 from translator.inference.files.output_formats import OutputForm
 from translator.inference.files.paragraphs import joined_paragraphs
 from translator.run.text import write_lines
@@ -40,7 +41,7 @@ def translate_texts(
         order: logical or visual order of the characters, in plain text only.
         first_line: number of the first text.
     """
-    block = Block(first_line=first_line, texts=list(texts), invalid=[])
+    block = Block(first_line, list(texts))
     lines = translate_block(translator, form, block)
     # Some terminals cannot order Arabic script; the caller chooses to do it for them.
     if order == "visual" and form.format == "text":
@@ -60,31 +61,25 @@ def translate_interactively(
     sys.stderr.write(f"Type {language.name} and press {end}; Ctrl-D ends.\n")
     line_number = 1
     with _history():
-        for lines in _typed_texts(f"{language.code}> ", paragraphs=paragraphs):
-            for block in joined_paragraphs([Block(first_line=1, texts=lines, invalid=[])]):
-                translate_texts(form, translator, block.texts, sys.stdout, order, line_number)
-                line_number += len(block.texts)
+        lines = _typed_lines(f"{language.code}> ")
+        for text in joined_paragraphs(lines) if paragraphs else lines:
+            if text and text.strip():
+                translate_texts(form, translator, [text], sys.stdout, order, line_number)
+                line_number += 1
 
 
-def _typed_texts(prompt: str, *, paragraphs: bool) -> Iterator[list[str]]:
-    """Yield the lines of each text that is not blank: one line, or those of a paragraph."""
-    lines: list[str] = []
+def _typed_lines(prompt: str) -> Lines:
+    """Yield each line that a person types; the prompt of the shell starts on a new line."""
     while True:
         try:
             line = _read_typed_line(prompt)
         except EOFError:
-            sys.stderr.write("\n")  # the shell's prompt starts on a new line
-            if lines:
-                yield lines
+            sys.stderr.write("\n")
             return
         except Interrupted:
             sys.stderr.write("\n")
             raise
-        if line.strip():
-            lines.append(line)
-        if lines and not (paragraphs and line.strip()):
-            yield lines
-            lines = []
+        yield line
 
 
 @contextlib.contextmanager

@@ -1,15 +1,14 @@
 """Files of subtitles and of messages, translated as a whole: what stands among their texts stays."""
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from tqdm import tqdm
 
 from translator.corpus.reading.forms import without_packing
 from translator.errors import InputError
 from translator.inference.files.block_translation import LINES_AT_ONCE, translate_block
-from translator.inference.files.line_reader import Block
+from translator.inference.files.document import Block
 from translator.inference.files.messages import Messages
 from translator.inference.files.output_formats import OutputForm
 from translator.inference.files.subtitles import Subtitles
@@ -20,17 +19,9 @@ if TYPE_CHECKING:  # a run-time import would slow the command line's help
     from translator.inference.translator import Translator
 
 
-class WholeFile(Protocol):
-    """A file that is read before its translation, and written after it."""
-
-    texts: list[str]  # what to translate, each on one line
-
-    def written(self, translations: Sequence[str], language: str) -> str:
-        """Return the content of the file with a translation of each text; `language` is the code of theirs."""
-        ...
-
-
-_READERS: Final[dict[str, Callable[[Path], WholeFile]]] = {
+WholeFile = Subtitles | Messages
+"""A file that is read before its translation, and written after it."""
+_READERS: Final[dict[str, type[WholeFile]]] = {
     ".srt": Subtitles,
     ".vtt": Subtitles,
     ".po": Messages,
@@ -67,7 +58,6 @@ def translate_whole_file(translator: "Translator", file: WholeFile, name: str) -
     with bar:
         for first in range(0, len(file.texts), LINES_AT_ONCE):
             texts = file.texts[first : first + LINES_AT_ONCE]
-            block = Block(first_line=first + 1, texts=texts, invalid=[])
-            lines += translate_block(translator, OutputForm(), block)
+            lines += translate_block(translator, OutputForm(), Block(first + 1, texts))
             bar.update(len(texts))
     return file.written(lines, translator.normalizer.languages[1].code)

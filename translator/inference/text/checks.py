@@ -1,4 +1,4 @@
-"""What is checked of texts: that they are valid before a translation, and that no digit is lost after it."""
+"""What is checked of texts: that they are valid before a translation, and what was lost after it."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -32,12 +32,17 @@ def checked_texts(texts: Iterable[str], name: str) -> list[str]:
     return listed
 
 
-def warn_of_lost_digits(sources: Sequence[str], translations: Sequence[str], first_line: int) -> None:
-    """Warn of the lines with a digit that is not in the translation."""
+def warn_of_lost_text(sources: Sequence[str], translations: Sequence[str], first_line: int) -> None:
+    """Warn of the lines with bytes that were not UTF-8, and of those with a digit that is not in the translation."""
+    broken_lines: list[int] = []
     lines: list[int] = []
     for line, (source, translation) in enumerate(zip(sources, translations, strict=True), first_line):
+        if "\ufffd" in source:
+            broken_lines.append(line)
         if lost_digits(unescaped(source), translation):
             lines.append(line)
+    if broken_lines:
+        LOGGER.warning(f"{listed_lines(broken_lines)}: bytes that are not UTF-8 are left out")
     if lines:
         LOGGER.warning(f"{listed_lines(lines)}: a digit of the source is not in the translation; check these numbers")
 

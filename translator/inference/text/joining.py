@@ -7,7 +7,6 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
-from translator.inference.alignment import join_alignments
 from translator.inference.translation import Translation
 
 
@@ -66,20 +65,17 @@ def _joined(parts: Sequence[Translation], between: Sequence[str]) -> Translation
     indentation = between[0][: len(between[0]) - len(between[0].lstrip())]
     text = "".join(texts).strip()
     text = indentation + text if text else ""
-    if len(parts) == 1:
-        return replace(parts[0], text=text)
 
-    # 2. The word alignment and the attention maps, if they were requested.
-    alignments = [part.alignment for part in parts if part.alignment is not None]
+    # 2. The scores, and the attention maps if they were requested.
     maps = tuple(itertools.chain.from_iterable(part.attention or () for part in parts))
-    return Translation(
+    return replace(
+        parts[0],
         text=text,
         score=sum(part.score for part in parts),
         normalized_score=sum(part.normalized_score for part in parts) / len(parts),
         tokens=sum(part.tokens for part in parts),
-        pieces=sum(part.pieces for part in parts),
+        pieces=len(parts),
         finished=all(part.finished for part in parts),
         source_tokens=sum(part.source_tokens for part in parts),
-        alignment=join_alignments(alignments) if alignments else None,
-        attention=maps if alignments else None,
+        attention=maps or None,
     )

@@ -8,7 +8,7 @@ from typing import Final
 from translator.core.hypothesis import Hypothesis
 from translator.errors import CheckpointError
 from translator.inference.engines.searcher import Searcher
-from translator.search.loop_detection import looping_words, repeats_itself
+from translator.search.loop_detection import looping_words
 from translator.search.request import SearchRequest
 from translator.subword import SubwordPair
 
@@ -72,10 +72,8 @@ def _looping_words_of_best(
 ) -> dict[int, int]:
     """Return the number of looping words of each row, by its number, whose best hypothesis is a loop."""
     best_texts = subword.target.decode_ids([row_hypotheses[0].tokens for row_hypotheses in hypotheses])
-    repetitive_rows = [number for number, text in enumerate(best_texts) if repeats_itself(text)]
-    sources = subword.source.decode_ids([request.rows[number] for number in repetitive_rows])
     loops = {}
-    for number, source in zip(repetitive_rows, sources, strict=True):
+    for number, source in enumerate(subword.source.decode_ids(request.rows)):
         word_count = looping_words(source, best_texts[number])
         if word_count > 0:
             loops[number] = word_count

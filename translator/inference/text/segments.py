@@ -11,7 +11,7 @@ from translator.inference.text.long_sentences import split_text
 from translator.inference.text.untranslated import copied_line, part_text
 from translator.run.logging import LOGGER
 from translator.subword import SubwordPair
-from translator.subword.glossary import NO_GLOSSARY, Glossary
+from translator.subword.glossary import Glossary
 from translator.subword.source_text import SourceReader, SourceText
 
 
@@ -25,24 +25,10 @@ class Segment(NamedTuple):
     copied: Mapping[str, str]  # placeholder to copied text
 
 
-class SegmentedTexts(NamedTuple):
-    """Several texts in segments."""
-
-    segments: list[Segment]  # of all texts, in order
-    between: list[list[str]]  # for each text, what is copied before, between and after its segments
-
-
 class SegmentReader:
     """Reads texts into segments."""
 
-    def __init__(
-        self,
-        subword: SubwordPair,
-        normalizer: Normalizer,
-        max_length: int,
-        search: SearchConfig,
-        glossary: Glossary = NO_GLOSSARY,
-    ) -> None:
+    def __init__(self, subword: SubwordPair, normalizer: Normalizer, max_length: int, search: SearchConfig) -> None:
         """Take the models and rules of a run.
 
         Args:
@@ -51,24 +37,20 @@ class SegmentReader:
             max_length: maximum length of a segment in tokens, EOS included.
             search: whether each sentence is a segment (otherwise a whole text is one, if it fits), and whether typing
                 errors are corrected.
-            glossary: terms with the translations that they must have.
         """
         self._model = subword.source
         self._language = normalizer.languages[0]
         self._reader = SourceReader(subword, normalizer)
         self._room = max_length - 1  # for tokens beside EOS
         self._search = search
-        self._glossary = glossary
 
-    def whole(self, texts: Sequence[str]) -> list[Segment]:
+    def whole(self, texts: Sequence[str], glossary: Glossary) -> list[Segment]:
         """Return each text as one segment, whatever its length and its sentences."""
-        segments = []
-        source_texts = [self._source_text(text, self._glossary) for text in texts]
+        source_texts = [self._source_text(text, glossary) for text in texts]
         all_ids = self._model.encode([source_text.text for source_text in source_texts])
-        for line, text in enumerate(texts):
-            copied = source_texts[line].copied
-            segment = Segment(line=line, source=text, ids=all_ids[line], is_first=True, copied=copied)
-            segments.append(segment)
+        segments = []
+        for line, (text, source_text, ids) in enumerate(zip(texts, source_texts, all_ids, strict=True)):
+            segments.append(Segment(line, text, ids, is_first=True, copied=source_text.copied))
         return segments
 
     def _source_text(self, sentence: str, glossary: Glossary, origin: str = "") -> SourceText:
@@ -80,34 +62,29 @@ class SegmentReader:
         return source_text
 
     def read(
-        self,
-        texts: Sequence[str],
-        first_line: int,
-        glossary: Glossary | None = None,
-        origins: Sequence[str] | None = None,
-    ) -> SegmentedTexts:
-        """Return all texts in segments; the first segment of a sentence has its tag.
+        self, texts: Sequence[str], glossary: Glossary, first_line: int = 1, origins: Sequence[str] | None = None
+    ) -> tuple[list[Segment], list[list[str]]]:
+        """Return the segments of all texts, in order; and for each text what is copied before, between and after them.
 
         Args:
             texts: as given.
+            glossary: terms with the translations that they must have.
             first_line: number of the first text, for warnings.
-            glossary: terms with the translations that they must have, in place of those of the reader.
             origins: for each text, the source of the corpus that it is from.
         """
         # 1. Part each text into sentences to translate and text to copy. Read the sentences.
-        sentences: list[tuple[int, str]] = []  # of all texts, each with the index of its text
+        sentences: list[tuple[int, str, str]] = []  # the index of its text, a sentence, and what is copied after it
         source_texts: list[SourceText] = []  # of the sentences
-        copied: list[list[str]] = []  # of each text: before, between and after its sentences
+        between: list[list[str]] = []
         foreign_lines: list[int] = []
-        terms = self._glossary if glossary is None else glossary
         for line, text in enumerate(texts):
-            text_sentences, text_copied, is_foreign = part_text(
+            text_sentences, (before, *after), is_foreign = part_text(
                 text, self._reader, self._language.script, split=self._search.split_sentences
             )
-            for sentence in text_sentences:
-                sentences.append((line, sentence))
-                source_texts.append(self._source_text(sentence, terms, origins[line] if origins else ""))
-            copied.append(text_copied)
+            between.append([before])
+            for sentence, following in zip(text_sentences, after, strict=True):
+                sentences.append((line, sentence, following))
+                source_texts.append(self._source_text(sentence, glossary, origins[line] if origins else ""))
             if is_foreign:
                 foreign_lines.append(first_line + line)
         if foreign_lines:
@@ -121,25 +98,17 @@ class SegmentReader:
 
         # 3. Split the sentences that are too long.
         segments: list[Segment] = []
-        between = [text_copied[:1] for text_copied in copied]
-        following = [iter(text_copied[1:]) for text_copied in copied]
-        for (line, sentence), source_text, ids in zip(sentences, source_texts, all_ids, strict=True):
-            rows = self._rows(source_text.text, ids, first_line + line)
-            if not rows:  # nothing but copied text is left
-                between[line][-1] += copied_line(sentence)
-            for number, row in enumerate(rows):
-                segment = Segment(
-                    line=line,
-                    source=sentence,
-                    ids=row,
-                    is_first=len(between[line]) == 1,
-                    copied=self._copied_in(row, source_text.copied),
-                )
-                segments.append(segment)
-                is_last_row = number == len(rows) - 1
-                between[line].append("" if is_last_row else " ")
-            between[line][-1] += next(following[line])
-        return SegmentedTexts(segments=segments, between=between)
+        for (line, sentence, following), source_text, ids in zip(sentences, source_texts, all_ids, strict=True):
+            text_between = between[line]
+            for row in self._rows(source_text.text, ids, first_line + line):
+                copied = self._copied_in(row, source_text.copied)
+                segments.append(Segment(line, sentence, row, is_first=len(text_between) == 1, copied=copied))
+                text_between.append(" ")
+            if ids:
+                text_between[-1] = following
+            else:  # nothing but copied text is left
+                text_between[-1] += copied_line(sentence) + following
+        return segments, between
 
     def _rows(self, text: str, ids: list[int], line: int) -> list[list[int]]:
         """Return the `ids` of a sentence in rows that fit into the model, with a warning if they are several."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from translator.subword.placeholders import EMOJI, END_MARKS, PLACEHOLDERS, is_number, things_to_copy
+from translator.subword.placeholders import EMOJI, END_MARKS, is_number, things_to_copy
 
 
 class Sentence(NamedTuple):
@@ -97,7 +97,6 @@ _FIRST_WORDS: Final = _words(
 )
 """Words with a capital only at the start of a sentence, and Persian words that usually begin one."""
 _PERSIAN_DOMAINS: Final = _words("کام ارگ نت اف\u200cام آی\u200cآر")  # after a full stop, as in لست.اف‌ام
-_NUMBERS: Final = frozenset(PLACEHOLDERS)  # a placeholder stands for a number more often than for anything else
 
 
 def split_sentences(text: str) -> list[Sentence]:
@@ -192,9 +191,7 @@ def _ends_without_space(text: str, start: int, end: int, *, lower_case: bool) ->
         word = _TAGS_OF_WORD.sub("", words[-1]).lstrip(_OPENING)
         if not _may_meet(word, match["mark"], match["word"], lower_case=lower_case):
             continue
-        if not match["word"].islower() and not _ends_sentence(
-            word + match[0], text, match.end(), lower_case=lower_case
-        ):
+        if not _ends_sentence(word + match[0], text, match.end(), lower_case=lower_case):
             continue
         if _is_item_number(text, start, match.end()):
             continue
@@ -220,7 +217,7 @@ def _addresses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def _may_meet(word: str, mark: str, next_word: str, *, lower_case: bool) -> bool:
     """Return whether `word` with its `mark` may end a sentence although `next_word` follows without white space."""
     last_letters = _LAST_LETTERS.search(word)
-    letters = last_letters[0].replace("\u0640", "") if last_letters else ""  # without tatweel
+    letters = last_letters[0] if last_letters else ""
     is_stop = mark == "."
     # 1. A word that begins sentences; a single letter may be an initial or a version.
     if next_word in ("I", "A"):
@@ -228,12 +225,12 @@ def _may_meet(word: str, mark: str, next_word: str, *, lower_case: bool) -> bool
         return follows_number or (len(letters) > 1 and letters.islower())
     if next_word in _FIRST_WORDS:
         return True
-    # 2. Persian has no capitals, but a single letter is part of an abbreviation: ه.ش
+    # 2. Persian has no capitals.
     if next_word.upper() == next_word.lower():
-        return len(next_word) > 1 and len(letters) != 1 and next_word not in _PERSIAN_DOMAINS
+        return len(next_word) > 1 and next_word not in _PERSIAN_DOMAINS
     # 3. A capitalized word, as in old.Mary, but not in v2.Beta, Node.Js or J.R.R.Tolkien.
     if next_word.istitle() and len(next_word) > 1:
-        return not is_stop or (len(letters) > 1 and len(letters) == len(word) and not letters[0].isupper())
+        return not is_stop or (len(letters) > 1 and not letters[0].isupper())
     # 4. A small letter begins a sentence only in a text without capitals.
     is_known = not mark.strip("!?؟") or (is_stop and next_word.capitalize() in _FIRST_WORDS)
     return lower_case and is_known and len(letters) > 1 and len(next_word) > 2
@@ -274,7 +271,7 @@ def _ends_sentence(word: str, text: str, next_start: int, *, lower_case: bool) -
         return False
 
     # 3. Does the full stop belong to an abbreviation?
-    return mark != "." or in_quotation or not _is_abbreviation(body.lstrip(_OPENING), next_word)
+    return mark != "." or not _is_abbreviation(body.lstrip(_OPENING), next_word)
 
 
 def _is_speaker(text: str, start: int) -> bool:
@@ -287,9 +284,7 @@ def _is_abbreviation(word: str, next_word: str) -> bool:
     """Return whether the full stop after `word` only abbreviates it, as far as `next_word`, which follows, shows."""
     if not _NEVER_LAST.isdisjoint((word, word.lower(), word.capitalize())):  # also mr., MR. and E.g.
         return True
-    if word.lower() in _BEFORE_A_NUMBER and (
-        next_word.isdigit() or next_word in _NUMBERS or _ROMAN_NUMBER.fullmatch(next_word)
-    ):
+    if word.lower() in _BEFORE_A_NUMBER and (next_word.isdigit() or _ROMAN_NUMBER.fullmatch(next_word)):
         return True
     if word in _HOURS:
         return next_word in _AFTER_HOURS or next_word[:1].islower()
