@@ -33,9 +33,12 @@ def read_systems(
         test_sets: names of the test sets to compare on; by default all.
 
     Raises:
-        InputError: a place is missing, text files lack source or references, or the systems share no test set.
+        InputError: there is one place only or a place is missing, text files lack source or references, or the systems
+            share no test set.
         RunError: a run was not evaluated, or a folder holds no run.
     """
+    if len(places) < 2:
+        raise InputError("a comparison needs at least two systems; give another run or file of translations")
     if bool(source) != bool(references):
         raise InputError("text files need both --source FILE and --reference FILE [FILE ...]")
 

@@ -46,20 +46,29 @@ class Table(NamedTuple):
 # --- the tables ---
 
 
-def evaluation_tables(systems: Mapping[str, ScoredSet], comparisons: Sequence[SystemComparison] = ()) -> list[Table]:
-    """Return the tables of one test set: scores, significance, scores by source, and mistakes.
+def evaluation_tables(
+    comparison: SystemComparison, noise: Sequence[SystemComparison] = (), glossary: Glossary | None = None
+) -> list[Table]:
+    """Return the tables of one test set: scores, significance, scores by source, mistakes, and kept terms.
 
     Args:
-        systems: the test set as each system translated it, by the name of the system.
-        comparisons: of systems, and of noisy input; those on other test sets are left out.
+        comparison: of all systems on the test set.
+        noise: of plain and noisy input; those of other test sets are left out.
+        glossary: terms to count; None: none.
     """
-    (name,) = {scored.text.name for scored in systems.values()}
+    systems = comparison.sets
     tables = [score_table({system: scored.scores for system, scored in systems.items()})]
-    for comparison in comparisons:
-        if comparison.test_set == name:
-            tables += significance_tables(comparison)
+    tables += significance_tables(comparison)
+    for of_noise in noise:
+        if of_noise.test_set == comparison.test_set:
+            tables += significance_tables(of_noise)
     sources = source_table(systems)
-    return [*tables, *([sources] if sources.rows else []), mistake_table(systems)]
+    if sources.rows:
+        tables.append(sources)
+    tables.append(mistake_table(systems))
+    if glossary is not None:
+        tables.append(glossary_table(systems, glossary))
+    return tables
 
 
 def score_table(scores_of_systems: Mapping[str, Sequence[Score]]) -> Table:

@@ -35,7 +35,7 @@ def model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
         run: its folder, for the scores of the exported checkpoint.
     """
     search, placeholders = config.search, config.subword.placeholders
-    scores = [score for score in saved_scores(run) if score.checkpoint == index.state.name]
+    scores = [score for score in saved_scores(run.evaluation_folder) if score.checkpoint == index.state.name]
     licences = {source.licence for source in config.corpus.sources}
     licence = licences.pop() if len(licences) == 1 else None
     text = _ENVIRONMENT.get_template("model_card.md.j2").render(
