@@ -79,10 +79,9 @@ def test_invalid_requests_get_a_documented_status_and_a_reason(
 
 def test_what_the_model_cannot_do_is_refused() -> None:
     with client(held(opened=True)) as api:
-        for request, words in (({"attention": True}, "provide attention"), ({"glossary": {"a": "b"}}, "no glossary")):
-            answer = ask(api, text="a", **request)
-            assert answer.status_code == 422
-            assert words in answer.json()["detail"]
+        answer = ask(api, text="a", glossary={"a": "b"})
+        assert answer.status_code == 422
+        assert "no glossary" in answer.json()["detail"]
 
 
 def test_the_limit_of_bytes_admits_every_text_within_the_other_limits(api: TestClient) -> None:

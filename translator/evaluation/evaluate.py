@@ -256,10 +256,7 @@ def _load(system: System, engine: str, device: str, overrides: Sequence[str]) ->
         search=evaluated_search(system.runs[0], overrides),
         overrides=overrides,
     )
-    if translator.searcher.name == "torch":  # CTranslate2 has threads of its own
-        from translator.speed.device import use_threads  # it imports torch, which a mistyped path need not load
-
-        use_threads(translator.threads)
+    translator.use_own_threads()
     return translator
 
 

@@ -186,8 +186,6 @@ def _check_limits(model: dict[str, Any], lines: Sequence[str], form: Form) -> No
             f"{form.translations} translations of a line are requested, but the limit of this server with "
             f"{model['search']['method']} search is {largest_count}"
         )
-    if form.attention and not model["attention"]:
-        raise InputError(f"the {model['engine']} engine does not provide attention")
     if form.terms and not model["placeholders"]:
         raise InputError("this model has no placeholders for terms, so it takes no glossary")
 
