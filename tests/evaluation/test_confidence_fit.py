@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from translator.config import SearchConfig
 from translator.evaluation.confidence_fit import fit, judgement, keep_confidence, predict
-from translator.inference.confidence import Confidence, features, read_confidence
+from translator.inference.confidence import read_confidence
 from translator.inference.translation import Translation
 from translator.run.folder import RunFolder
 
@@ -37,13 +37,6 @@ def test_data_without_a_doubt_give_a_finite_fit(good: list[bool]) -> None:
     inputs = np.column_stack([np.ones(40), np.linspace(20, -20, 40)])
     found = predict(fit(inputs, np.array(good)), inputs)
     assert np.all((found > 0.5) == good)
-
-
-def test_a_translation_has_the_probability_of_its_features() -> None:
-    translation = Translation("a", -4.0, -1.0, tokens=4, pieces=1, finished=True, source_tokens=6)
-    weights = (0.3, 2.0, -0.5, 0.1)
-    (expected,) = predict(np.array(weights), np.array([features(translation)]))
-    assert Confidence("best", weights, {}).probability(translation) == pytest.approx(expected)
 
 
 def test_the_error_is_by_how_much_the_tenths_miss_their_shares() -> None:
