@@ -103,6 +103,12 @@ def test_each_line_of_a_later_block_keeps_its_source(
     assert tuple(given) == scored.text.origins
 
 
+def test_spbleu_without_its_model_is_left_out(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translator.evaluation.evaluate.spbleu_lacks", lambda: "a model")
+    run = untrained_run(tiny("evaluation.metrics=[bleu, spbleu]"))
+    assert {score.metric for score in evaluate_systems([System((run,))], report=False).scores} == {"bleu"}
+
+
 @pytest.fixture
 def two_runs(tiny: Any) -> tuple[RunFolder, RunFolder]:
     """Two runs; the second has a newer best checkpoint, and its recipe asks for beam search."""

@@ -156,21 +156,12 @@ def evaluate_systems(
         key = (system.folder, translator.checkpoint_name, search_label(translator.search, translator.engine))
         if key in sets:  # `best` and `last` may be one checkpoint
             continue
-        sets[key] = []
         if test_sets or system.runs != (first_run,):  # the first run's own text is not in its training text
             for run in system.runs:
                 warn_of_leaks(run, texts)
-        for text in texts:
-            scored = _scored(_translated(text, translator), scoring, variants)
-            system.save(scored)
-            sets[key].append(scored)
-            if scoring.robustness:
-                noisy_sets = []
-                for noisy_text in noisy_texts(text):
-                    noisy = _scored(_translated(noisy_text, translator), _NOISE_SCORING)
-                    system.save(noisy)
-                    noisy_sets.append(noisy)
-                noise.append(compare_noise(scored, noisy_sets))
+        sets[key] = [_evaluated(text, system, translator, scoring, variants) for text in texts]
+        if scoring.robustness:
+            noise += [_compared_with_noise(scored, system, translator) for scored in sets[key]]
 
     # 3. Score the translations of other programs.
     for foreign in foreign_sets:
@@ -260,6 +251,25 @@ def _load(system: System, engine: str, device: str, overrides: Sequence[str]) ->
     return translator
 
 
+def _evaluated(
+    text: HeldOutSet,
+    system: System,
+    translator: Translator,
+    scoring: EvaluationConfig,
+    variants: Mapping[str, Spelling] = RAW_TEXT,
+) -> ScoredSet:
+    """Translate, score and save a test set."""
+    scored = _scored(_translated(text, translator), scoring, variants)
+    system.save(scored)
+    return scored
+
+
+def _compared_with_noise(scored: ScoredSet, system: System, translator: Translator) -> SystemComparison:
+    """Evaluate a test set with each kind of noise, and compare that with the plain text."""
+    noisy_sets = [_evaluated(text, system, translator, _NOISE_SCORING) for text in noisy_texts(scored.text)]
+    return compare_noise(scored, noisy_sets)
+
+
 def _translated(text: HeldOutSet, translator: Translator) -> ScoredSet:
     """Return a test set with the best translation of each sentence."""
     translations: list[Translation] = []
@@ -284,7 +294,7 @@ def _translated(text: HeldOutSet, translator: Translator) -> ScoredSet:
     )
 
 
-def _scored(translated: ScoredSet, scoring: EvaluationConfig, variants: Mapping[str, Spelling] = RAW_TEXT) -> ScoredSet:
+def _scored(translated: ScoredSet, scoring: EvaluationConfig, variants: Mapping[str, Spelling]) -> ScoredSet:
     """Return a translated test set with the scores of its translations."""
     text = translated.text
     LOGGER.info("scoring %s", text.name)

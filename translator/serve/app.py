@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import asdict
-from importlib.metadata import version
-from platform import python_version
 from typing import Annotated, Any, Final, Self
 
 from fastapi import FastAPI, HTTPException, Request
@@ -149,7 +147,6 @@ def _model_description(translator: Translator, limits: Limits) -> dict[str, Any]
             "bytes": limits.bytes,
             "translations": most_translations(translator.search),
         },
-        "versions": {"translator": __version__, "python": python_version(), "torch": version("torch")},
     }
 
 
