@@ -169,6 +169,9 @@ def evaluate_systems(
         systems[0].save(scored)
         sets[systems[0].folder, scored.checkpoint, scored.search] = [scored]
 
+    if scoring.metrics != config.evaluation.metrics:
+        LOGGER.info("not computed: %s", spbleu_lacks())
+
     # 4. Compare the other systems with the first, which also shows what translations look like.
     metrics = [metric for metric in METRICS if metric in scoring.metrics] or METRICS
     comparisons = [compare_systems(group, metrics=metrics) for group in zip(*sets.values(), strict=True)]
@@ -218,9 +221,7 @@ def _check_system(system: System, first_run: RunFolder, texts: Sequence[HeldOutS
 def _possible_scoring(scoring: EvaluationConfig, overrides: Sequence[str], *, own_recipe: bool) -> EvaluationConfig:
     """Return the settings without the metrics that cannot be computed here, or must not."""
     metrics, external_metrics = scoring.metrics, scoring.external_metrics
-    lack = spbleu_lacks()
-    if "spbleu" in metrics and lack is not None:
-        LOGGER.info("not computed: %s", lack)
+    if spbleu_lacks() is not None:
         metrics = tuple(metric for metric in metrics if metric != "spbleu")
     # A command in the recipe of somebody else's run is not run unasked.
     is_allowed = own_recipe or any(override.strip().startswith(_EXTERNAL) for override in overrides)
