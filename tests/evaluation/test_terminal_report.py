@@ -6,7 +6,7 @@ from tests.support.translated_sets import translated, with_scores
 from translator.config import NormalizationConfig
 from translator.evaluation.compare import compare_systems
 from translator.evaluation.metrics import compute_scores
-from translator.evaluation.tables import Form, Table, evaluation_tables, format_tables, mistake_table
+from translator.evaluation.tables import Form, Table, evaluation_tables, format_tables
 from translator.evaluation.terminal_report import format_scores
 from translator.evaluation.text_variants import text_variants
 from translator.subword.glossary import Glossary
@@ -48,16 +48,6 @@ TABLE = Table(
 def test_a_table_has_the_same_cells_in_every_form(form: Form, lines: list[str]) -> None:
     shown = format_tables([TABLE], form)
     assert [line for line in lines if line not in shown] == []
-
-
-def test_mistakes_are_shown_with_counts_and_shares() -> None:
-    hypotheses = ["او رفت رفت رفت به خانه.", "نه نه نه نه نه", "او به خانه رفت رفت رفت.", ""]
-    test_set = translated(hypotheses, ["عصر با دوستانش به خانه رفت."] * 4, ["He went home."] * 4)
-    lines = format_tables([mistake_table({"system": test_set})])
-    assert lines[0] == "held: sentences with mistakes"
-    rows = [line.split() for line in lines]
-    assert ["loop", "3", "of", "4", "(75.0%)"] in rows
-    assert ["empty", "1", "of", "4", "(25.0%)"] in rows
 
 
 def test_terms_with_their_translation_are_counted_beside_the_other_tables() -> None:
