@@ -130,19 +130,19 @@ def compare_systems(
     return SystemComparison(sets=systems, tests=tuple(tests))
 
 
-def _check_same_text(first_name: str, first: HeldOutSet, name: str, other: HeldOutSet) -> None:
+def _check_same_text(first_name: str, first: HeldOutSet, name: str, compared: HeldOutSet) -> None:
     """Raise InputError with the first difference, if the sentences or references of two systems differ."""
     problem = ""
-    if len(first.sources) != len(other.sources):
-        problem = f"they have {len(first.sources):,} and {len(other.sources):,} sentences"
+    if len(first.sources) != len(compared.sources):
+        problem = f"they have {len(first.sources):,} and {len(compared.sources):,} sentences"
     else:
         for side in ("references", "sources"):
-            pairs = zip(getattr(first, side), getattr(other, side), strict=True)
-            differing = [number for number, (one, two) in enumerate(pairs, start=1) if one != two]
+            pairs = zip(getattr(first, side), getattr(compared, side), strict=True)
+            differing = [number for number, (text, compared_text) in enumerate(pairs, start=1) if text != compared_text]
             if differing:
                 problem = f"sentence {differing[0]:,} has different {side}"
     if problem:
         raise InputError(
-            f"`{first_name}` and `{name}` cannot be compared on `{other.name}`: {problem}; "
+            f"`{first_name}` and `{name}` cannot be compared on `{compared.name}`: {problem}; "
             "evaluate both on the same test set"
         )
