@@ -1,7 +1,6 @@
 """`translator doctor` on this machine, and on machines that lack something."""
 
 import builtins
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -21,13 +20,8 @@ def test_doctor_passes_on_this_machine_and_leaves_no_files(
     monkeypatch.chdir(tmp_path)
     assert main(["doctor"]) == 0
     table = capsys.readouterr().out
-    assert "Training works on this machine" in table
-    assert main(["doctor", "--json"]) == 0
-    record = json.loads(capsys.readouterr().out)
-    assert record["can_train"]
-    names = {finding["name"] for finding in record["findings"]}
-    assert {"Python", "torch", "CPU", "runs/"} <= names
-    assert all(name in table for name in names)
+    for words in ("Python", "torch", "CPU", "runs/", "Training works on this machine"):
+        assert words in table
     assert list(tmp_path.iterdir()) == [], "a check leaves nothing behind"
 
 

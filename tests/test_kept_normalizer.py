@@ -13,7 +13,7 @@ from translator.corpus.normalizer.normalizer_file import normalizer_for, read_ru
 from translator.corpus.normalizer.rules import NormalizerRules, Rewriting, Row, Rule, Work
 from translator.corpus.prepare import prepare_corpus
 from translator.errors import RunError
-from translator.evaluation import evaluate_run
+from translator.evaluation import System, evaluate_systems
 from translator.evaluation.results import saved_scores
 from translator.inference.translator import Translator
 from translator.run.folder import RunFolder
@@ -47,8 +47,8 @@ def test_a_trained_run_translates_with_its_own_rules(engine: str, random_run: Pa
 
 
 def test_a_trained_run_is_scored_as_before_a_rule_was_mended(trained: Path, after_mending: None) -> None:
-    before = saved_scores(RunFolder(trained))
-    assert evaluate_run(RunFolder(trained)).scores == before
+    before = saved_scores(RunFolder(trained).evaluation_folder)
+    assert evaluate_systems([System((RunFolder(trained),))]).scores == before
 
 
 def test_a_trained_run_resumes_with_its_own_rules(tiny: Any, trained: Path, after_mending: None) -> None:

@@ -4,14 +4,13 @@ import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from translator.errors import StorageError
 from translator.run.files import storage_errors
 from translator.run.provenance import package_versions
-from translator.run.text import text_table
 
 _GIB: Final = 1 << 30
 _DISK_FOR_SAMPLE: Final = 128 << 20
@@ -35,11 +34,6 @@ def examine(folder: Path) -> list[Finding]:
         examine_place("data/", folder / "data"),
         examine_place("temporary files", Path(tempfile.gettempdir())),
     ]
-
-
-def format_findings(findings: Sequence[Finding]) -> str:
-    """Return a table of the findings."""
-    return text_table(("", "what", "found"), findings, text_columns=3)
 
 
 def examine_devices() -> Iterator[Finding]:

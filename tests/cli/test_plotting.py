@@ -10,13 +10,6 @@ from tests.support.complaints import complaint
 from translator.cli import main
 
 
-def test_the_attention_of_all_heads_is_drawn(trained_folder: Path, tmp_path: Path) -> None:
-    output = tmp_path / "a.svg"
-    chosen = ["--layer", "1", "--head", "all", "--kind", "encoder"]
-    assert main(["plot", "attention", "--run", str(trained_folder / "run"), *chosen, "--output", str(output)]) == 0
-    assert "<!-- layer 1, head 2 -->" in re.sub("[\u202a-\u202e]", "", output.read_text(encoding="utf-8"))
-
-
 def test_two_runs_in_folders_of_one_name_are_told_apart(
     trained_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from tests.support.translated_sets import HOSTILE, translated
 from translator.errors import InputError
 from translator.evaluation.compare import compare_systems
+from translator.evaluation.metrics import show_score
+from translator.evaluation.tables import significance_tables
 from translator.evaluation.terminal_report import format_comparison
 from translator.run.text import printable
 
@@ -16,7 +18,7 @@ SOURCES = ["The door is open.", "He reads.", "She left.", "It is cold."]
 REFERENCES = ["در باز است.", "او می‌خواند.", "او رفت.", "هوا سرد است."]
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(st.lists(st.tuples(HOSTILE, HOSTILE, HOSTILE, HOSTILE), min_size=1, max_size=4))
 def test_any_text_is_compared_saved_and_printed(rows: list[tuple[str, str, str, str]]) -> None:
     sources, references, first_hypotheses, second_hypotheses = zip(*rows, strict=True)
@@ -30,6 +32,17 @@ def test_any_text_is_compared_saved_and_printed(rows: list[tuple[str, str, str, 
     json.dumps(comparison.to_json(), allow_nan=False)
     for line in format_comparison(comparison):
         assert printable(line) == line
+
+
+def test_a_row_has_the_score_the_difference_and_the_p_values_of_both_methods() -> None:
+    systems = [translated(lines, REFERENCES, SOURCES) for lines in (SOURCES, [*REFERENCES[:2], *SOURCES[2:]])]
+    comparison = compare_systems(systems, metrics=("chrf",))
+    ((_, row),) = [table.rows for table in significance_tables(comparison)]
+    bootstrap, randomisation = (test.systems[1] for test in comparison.tests)
+    p_values = [f"{result.p_value:.4f}" for result in (bootstrap, randomisation)]
+    score = show_score("chrf", bootstrap.score, bootstrap.interval)
+    assert list(row[2:]) == [*score.split(), f"{bootstrap.difference:+.2f}", *p_values]
+    assert p_values[0] != p_values[1]
 
 
 @pytest.mark.parametrize(

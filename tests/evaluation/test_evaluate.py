@@ -15,7 +15,7 @@ from translator.checkpoint.state import find_checkpoint
 from translator.config import Config
 from translator.data import DataHandler
 from translator.errors import RunError, StorageError
-from translator.evaluation import Evaluation, System, evaluate_run, evaluate_systems, saved_scores
+from translator.evaluation import Evaluation, System, evaluate_systems, saved_scores
 from translator.evaluation.results import saved_sets
 from translator.inference.engines.torch_searcher import TorchSearcher
 from translator.run.folder import RunFolder
@@ -28,7 +28,7 @@ def test_a_moved_run_is_evaluated_without_its_corpus_or_prepared_data(
 ) -> None:
     extra = write_pairs(tmp_path / "extra.tsv", [("stuv wx", "xw كتاب .")])  # its normalized form is another
     run = untrained_run(tiny(*QUICK, f"evaluation.test_sets=[{{name: extra, path: {extra}}}]"))
-    evaluation = evaluate_run(run)
+    evaluation = evaluate_systems([System((run,))])
     assert {scored.text.name for scored in evaluation.sets} == {"toy", "extra"}
 
     shutil.rmtree(tmp_path / "prepared")
@@ -36,7 +36,7 @@ def test_a_moved_run_is_evaluated_without_its_corpus_or_prepared_data(
         corpus.unlink()
     moved = RunFolder(run.path.rename(tmp_path / "elsewhere"))
     monkeypatch.chdir(tmp_path.parent)
-    assert evaluate_run(moved).scores == evaluation.scores
+    assert evaluate_systems([System((moved,))]).scores == evaluation.scores
 
 
 def test_evaluation_score_equals_the_validation_score_from_training(tiny: Any, tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_evaluation_score_equals_the_validation_score_from_training(tiny: Any, t
 
 def test_a_run_without_held_out_text_reports_nothing_to_evaluate(tiny: Any, caplog: pytest.LogCaptureFixture) -> None:
     run = untrained_run(tiny("corpus.split.test=0"))
-    assert evaluate_run(run) == Evaluation()
+    assert evaluate_systems([System((run,))]) == Evaluation()
     assert "nothing to evaluate: corpus.split.test is 0 and evaluation.test_sets is empty" in caplog.text
 
 
@@ -75,11 +75,11 @@ def test_damaged_files_are_reported_before_the_model_is_loaded(
     scores_file = run.evaluation_folder / "scores.json"
     scores_file.write_text("[")
     with pytest.raises(RunError, match=r"scores\.json is damaged"):
-        evaluate_run(run)
+        evaluate_systems([System((run,))])
     scores_file.unlink()
     (run.held_out_folder / "test.json").write_text("{}\n")
     with pytest.raises(RunError, match="held_out"):
-        evaluate_run(run)
+        evaluate_systems([System((run,))])
 
 
 def test_each_line_of_a_later_block_keeps_its_source(
@@ -101,6 +101,12 @@ def test_each_line_of_a_later_block_keeps_its_source(
     (scored,) = evaluation.sets
     assert set(given) == {"toy", "more"}
     assert tuple(given) == scored.text.origins
+
+
+def test_spbleu_without_its_model_is_left_out(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translator.evaluation.evaluate.spbleu_lacks", lambda: "a model")
+    run = untrained_run(tiny("evaluation.metrics=[bleu, spbleu]"))
+    assert {score.metric for score in evaluate_systems([System((run,))], report=False).scores} == {"bleu"}
 
 
 @pytest.fixture
@@ -128,7 +134,7 @@ def test_several_runs_and_checkpoints_are_compared(two_runs: tuple[RunFolder, Ru
     assert [len(comparison.sets) for comparison in evaluation.comparisons] == [3]
     assert evaluation.report == run.evaluation_folder / "report.html"
     assert evaluation.report.is_file()
-    assert {score.checkpoint for score in saved_scores(second_run)} == {"step-000005", "step-000009"}
+    assert {score.checkpoint for score in saved_scores(second_run.evaluation_folder)} == {"step-000005", "step-000009"}
 
 
 def test_an_ensemble_is_evaluated_as_a_system_of_its_own(two_runs: tuple[RunFolder, RunFolder]) -> None:
@@ -137,7 +143,7 @@ def test_an_ensemble_is_evaluated_as_a_system_of_its_own(two_runs: tuple[RunFold
     (ensemble,) = evaluation.sets
     assert ensemble.system == "run+other"
     assert saved_sets(System(two_runs).folder, "run+other")
-    assert saved_scores(run) == [], "the run's own scores are its own"
+    assert saved_scores(run.evaluation_folder) == [], "the run's own scores are its own"
     sources = list(ensemble.text.sources)
     together = Translator.load([run.path, second_run.path]).translate_lines(sources)
     assert list(ensemble.hypotheses) == together

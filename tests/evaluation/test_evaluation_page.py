@@ -12,7 +12,8 @@ from tests.support.html_page import BIDI_CONTROLS, harmless
 from tests.support.translated_sets import translated, with_scores
 from translator.evaluation.compare import compare_systems
 from translator.evaluation.evaluation_page import evaluation_page
-from translator.evaluation.results import ScoredSet, distinct_names
+from translator.evaluation.results import ScoredSet
+from translator.evaluation.tables import evaluation_tables
 
 TRICKS = [
     "<script>alert(1)</script>",
@@ -31,11 +32,8 @@ FIRST = with_scores(translated(HYPOTHESES, REFERENCES, SOURCES))
 
 
 def page_of(*sets: ScoredSet) -> str:
-    comparisons = []
-    if len(sets) > 1:
-        comparisons = [compare_systems(sets, metrics=("chrf",))]
-    systems = dict(zip(distinct_names(sets), sets, strict=True))
-    return evaluation_page([systems], comparisons)
+    comparison = compare_systems(sets, metrics=("chrf",))
+    return evaluation_page([(comparison, evaluation_tables(comparison))])
 
 
 def test_the_page_of_two_systems_has_all_tables_and_each_sentence_once() -> None:

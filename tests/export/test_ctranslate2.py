@@ -168,15 +168,6 @@ def test_a_search_stops_where_the_positions_end(engines: Engines) -> None:
     assert not hypothesis.finished
 
 
-def test_errors_of_a_gpu_are_told_as_such(engines: Engines, monkeypatch: pytest.MonkeyPatch) -> None:
-    failing = Mock(side_effect=RuntimeError("cuBLAS failed with status CUBLAS_STATUS_ALLOC_FAILED"))
-    monkeypatch.setattr(engines.exported, "_model", Mock(translate_batch=failing, score_batch=failing))
-    with pytest.raises(ConfigError, match="cannot compute on this GPU"):
-        engines.exported.find(SearchRequest([[5]], FREE))
-    with pytest.raises(ConfigError, match="cannot compute on this GPU"):
-        engines.exported.score([[5]], [[6]], FREE.settings)
-
-
 def test_an_unsupported_precision_is_refused(subword: SubwordPair, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"does not support float8 on this machine's cpu, only: .*int8"):
         Ctranslate2Searcher(tmp_path, subword, 128, compute_type="float8")

@@ -19,21 +19,13 @@ def run(tiny: Any) -> Path:
     return untrained_run(tiny("model.encoder_layers=2", "model.decoder_layers=2", "search.max_length_ratio=2.0")).path
 
 
-def test_cross_attention_equals_that_of_the_translator(run: Path) -> None:
-    expected = Translator.load(run, engine="torch").attention("abc de")
-    queries, keys, weights = sentence_attention(run, "abc de")
-    assert (queries, keys) == (expected.target, expected.source)
-    (((title, drawn),),) = chosen_maps(weights, "last", "mean")
-    assert title == "layer 2, mean of 2 heads"
-    assert np.allclose(drawn, expected.weights, atol=1e-6)
-
-
-def test_the_attention_is_that_of_the_named_checkpoint(run: Path) -> None:
+def test_cross_attention_equals_that_of_the_translator_at_the_named_checkpoint(run: Path) -> None:
     config = RunFolder(run).config()
     add_checkpoint(RunFolder(run), config, DataHandler(config), step=9)
-    _, _, weights = sentence_attention(run, "abc de", checkpoint="5")
-    expected = Translator.load(run, engine="torch", checkpoint="5").attention("abc de").weights
-    assert np.allclose(weights[-1].mean(axis=0), expected, atol=1e-6)
+    queries, keys, weights = sentence_attention(run, "abc de", checkpoint="5")
+    expected = Translator.load(run, engine="torch", checkpoint="5").attention("abc de")
+    assert (queries, keys) == (expected.target, expected.source)
+    assert np.allclose(weights[-1].mean(axis=0), expected.weights, atol=1e-6)
 
 
 def test_each_kind_of_attention_has_its_queries_and_keys(run: Path) -> None:

@@ -20,15 +20,14 @@ from translator.training.monitoring.event_file import TEST_SUFFIX
 def test_the_files_of_a_run_are_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process was killed after step 35, another one went on from step 20, and two evaluations followed."""
     (tmp_path / "config.yaml").touch()
-    files = [
-        ("", None, "loss/train", [(10, 5.0), (20, 4.0), (30, 9.0), (35, 9.0)]),
-        ("", 21, "loss/train", [(30, 3.0), (40, 2.0)]),
-        (TEST_SUFFIX, None, "quality/test_chrf", [(20, 24.0)]),
-        (TEST_SUFFIX, None, "quality/test_chrf", [(20, 25.0)]),
+    files: list[tuple[int | None, str, list[tuple[int, float]]]] = [
+        (None, "loss/train", [(10, 5.0), (20, 4.0), (30, 9.0), (35, 9.0)]),
+        (21, "loss/train", [(30, 3.0), (40, 2.0)]),
+        (None, "quality/test_chrf", [(20, 24.0), (20, 25.0)]),
     ]
-    for began, (suffix, purge, tag, points) in enumerate(files, start=1_700_000_000):
+    for began, (purge, tag, points) in enumerate(files, start=1_700_000_000):
         monkeypatch.setattr("time.time", lambda began=began: began)
-        with SummaryWriter(str(tmp_path / "tensorboard"), filename_suffix=suffix, purge_step=purge) as writer:
+        with SummaryWriter(str(tmp_path / "tensorboard"), filename_suffix=TEST_SUFFIX, purge_step=purge) as writer:
             for step, value in points:
                 writer.add_scalar(tag, value, step)
     curves = read_curves(tmp_path)

@@ -44,7 +44,7 @@ def test_languages_may_have_a_region_or_be_detected(address: str) -> None:
     assert posted(address, q="the cat", source="EN", target="fa-IR").json() == {"translatedText": "the cat"}
     answer = posted(address, q="the cat", source="auto").json()
     assert answer["detectedLanguage"] == {"language": "en", "confidence": 100.0}
-    assert posted(address, q=["سلام"], source="auto").json()["detectedLanguage"][0]["language"] == "fa"
+    assert len(posted(address, q=["the cat", "the dog"], source="auto").json()["detectedLanguage"]) == 2
 
 
 def test_alternatives_are_the_next_translations_of_all_lines_as_far_as_the_search_has_them() -> None:

@@ -37,7 +37,7 @@ class Held:
         self.searcher = type("Engine", (), {"name": "held", "gives_attention": False})()
 
     def translations(
-        self, texts: Sequence[str], *, count: int, attention: bool, check: Callable[[], None]
+        self, texts: Sequence[str], *, count: int, check: Callable[[], None], **_: object
     ) -> list[list[Translation]]:
         self.groups.append(list(texts))
         self.inside.release()

@@ -3,6 +3,7 @@
 import io
 import logging
 import os
+import pkgutil
 import sys
 from collections.abc import Sequence
 
@@ -30,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options, stray = program.parse_known_args(repeat_set(typed))
             if stray:
                 program.error(advice_on_stray(stray, options.verb.options))
-            run = options.verb.function()
+            run = pkgutil.resolve_name(options.verb.run)  # its module is imported now
             run(options, stop)
     except (TranslatorError, Interrupted) as error:
         print_error(f"translator: {printable(str(error))}")

@@ -3,24 +3,21 @@
 import argparse
 import difflib
 import json
-import pkgutil
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from translator.errors import InputError
 from translator.run.logging import LOGGER
-from translator.run.signals import StopRequest
 from translator.run.text import printable, write_lines
 
 if TYPE_CHECKING:
     from translator.inference.translator import Translator
 
-Run = Callable[[argparse.Namespace, StopRequest], None]
 Option = tuple[str, dict[str, Any]]
 _OVERRIDE: Final = re.compile(r"[a-z_]+(\.\w+)+=")
 _PRECISIONS: Final = ("auto", "float32", "bf16", "int8")
@@ -41,11 +38,6 @@ class Verb:
     options: tuple[Option, ...]
     examples: tuple[str, ...]
     run: str  # place of a function of the parsed options and the stop request, as `module:function`
-
-    def function(self) -> Run:
-        """Return the function that does what the verb says; its module is imported now."""
-        function: Run = pkgutil.resolve_name(self.run)
-        return function
 
     def add_to(self, verbs: "argparse._SubParsersAction[VerbParser]") -> None:
         """Add the verb to a parser."""
@@ -196,9 +188,7 @@ def chosen_run(folder: str | None) -> Path:
 
 def chosen_runs(folders: Sequence[str]) -> list[Path]:
     """Return the run folders that `--run` names, or the newest finished run; see `chosen_run`."""
-    if not folders:
-        return [chosen_run(None)]
-    return [chosen_run(folder) for folder in folders]
+    return [chosen_run(folder) for folder in folders] or [chosen_run(None)]
 
 
 def search_flags(options: argparse.Namespace) -> list[str]:
@@ -240,9 +230,5 @@ def load_model(
     from translator.inference.translator import Translator
 
     translator = Translator.load(runs, engine=engine, checkpoint=checkpoint, device=device, overrides=overrides)
-    # CTranslate2 has threads of its own.
-    if translator.searcher.name == "torch":
-        from translator.speed.device import use_threads
-
-        use_threads(translator.threads)
+    translator.use_own_threads()
     return translator

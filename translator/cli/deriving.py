@@ -4,7 +4,7 @@ import argparse
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -29,7 +29,7 @@ from translator.recipes.corpus_recipe import measure
 from translator.recipes.derived_recipe import derived_folder, free_name, names_of
 from translator.recipes.distillation import write_distillation
 from translator.recipes.fine_tuning import LARGEST_REPLAY, write_fine_tuning
-from translator.recipes.text_folder import TextFolder, text_folder
+from translator.recipes.text_folder import made_from, note_made_from, text_folder
 from translator.run.folder import RunFolder
 from translator.run.signals import StopRequest
 from translator.run.text import text_table
@@ -86,19 +86,11 @@ def compare_runs(before: Path, after: Path, test_sets: Sequence[str]) -> None:
     rows = []
     for comparison in evaluation.comparisons:
         for test in comparison.tests:
-            if test.method != "bootstrap":
-                continue
-            baseline, system = test.systems
-            rows.append(
-                [
-                    comparison.test_set,
-                    test.metric,
-                    show_value(test.metric, baseline.score),
-                    show_value(test.metric, system.score),
-                    f"{system.difference:+.2f}",
-                    f"{system.p_value:.4f}",
-                ]
-            )
+            if test.method == "bootstrap":
+                scores = [show_value(test.metric, result.score) for result in test.systems]
+                last = test.systems[-1]
+                cells = [*scores, f"{last.difference:+.2f}", f"{last.p_value:.4f}"]
+                rows.append([comparison.test_set, test.metric, *cells])
     header = ["test set", "metric", before.name, after.name, "difference", "p"]
     say("", text_table(header, rows, text_columns=2), f"For a browser: {evaluation.report}")
 
@@ -124,19 +116,16 @@ def format_counts(counts: Counter[str]) -> str:
     return ", ".join(f"{reason} {count:,}" for reason, count in counts.most_common())
 
 
-def write_translations(
-    load: "Callable[[], Translator]", source: Path, texts: TextFolder, name: str, count: int = 1
-) -> None:
-    """Write `count` translations of each line of `source` to a file of `texts`, unless it has them; say what was done.
+def write_translations(load: "Callable[[], Translator]", source: Path, output: Path, count: int = 1) -> None:
+    """Write `count` translations of each line of `source` to a file of a text folder, unless it has them; say so.
 
     Several translations of a line are one row of JSON Lines.
     """
-    output = texts.folder / name
     document = Document(source, OutputForm("text" if count == 1 else "jsonl", count))
-    earlier = texts.made_from(name)
-    made_from = translate_file(load, document, output, earlier)
-    texts.note(name, made_from)
-    say(f"{output} {'exists and is reused' if made_from == earlier else 'is written'}")
+    earlier = made_from(output)
+    sha256 = translate_file(load, document, output, earlier)
+    note_made_from(output, sha256)
+    say(f"{output} {'exists and is reused' if sha256 == earlier else 'is written'}")
 
 
 # --- the verbs ---
@@ -187,13 +176,13 @@ def back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
     folder = Path(options.output)
     monolingual, english, round_trip, *synthetic = (folder / name for name in _BACK_TRANSLATED)
     model = options.engine, "best", options.device, tuple(search_flags(options))
-    with text_folder(folder, _BACK_TRANSLATED) as texts:
+    with text_folder(folder, _BACK_TRANSLATED):
         # 2. Translate into English, and back if the pairs are filtered by that.
         derived.write_lines(monolingual, lines)
-        write_translations(partial(load_model, (backward.path,), *model), monolingual, texts, english.name)
+        write_translations(partial(load_model, (backward.path,), *model), monolingual, english)
         scores = None
         if forward is not None:
-            write_translations(partial(load_model, (forward.path,), *model), english, texts, round_trip.name)
+            write_translations(partial(load_model, (forward.path,), *model), english, round_trip)
             scores = sentence_chrf(list(derived.read_texts(round_trip)), [(line,) for line in lines])
 
         # 3. Write the pairs that pass the filters.
@@ -244,17 +233,20 @@ def distill(options: argparse.Namespace, stop: StopRequest) -> None:
     # 3. The teacher translates, unless another system has done so.
     beam_search = ("search.method=beam", f"search.beam_size={options.beam}")
     load_teacher = partial(load_model, (teacher.path,), overrides=beam_search)
-    with text_folder(folder, [f"{name}.{side}" for name in names for side in corpus.sides]) as texts:
-        if given_pairs is not None:
-            _write_given_pairs(given_pairs, corpus.sides, texts)
-        else:
-            for name in corpus.names("train"):
-                _write_own_translations(load_teacher, corpus, name, texts, options.beam)
-        if lines:
-            source_side, target_side = corpus.sides
-            source = folder / f"{monolingual}.{source_side}"
-            derived.write_lines(source, lines)
-            write_translations(load_teacher, source, texts, f"{monolingual}.{target_side}")
+    source_side, target_side = corpus.sides
+    with text_folder(folder, [f"{name}.{side}" for name in names for side in corpus.sides]):
+        for name in names:
+            source, target = folder / f"{name}.{source_side}", folder / f"{name}.{target_side}"
+            if given_pairs is not None:
+                derived.write_lines(source, (pair[0] for pair in given_pairs[name]))
+                derived.write_lines(target, (pair[1] for pair in given_pairs[name]))
+            elif name == monolingual:
+                derived.write_lines(source, lines)
+                write_translations(load_teacher, source, target)
+            else:
+                derived.write_lines(source, corpus.lines("train", name, source_side))
+                references = corpus.lines("train", name, target_side)
+                _write_best_translations(load_teacher, source, references, target, options.beam)
 
     # 4. The student learns.
     _train(recipe, stop)
@@ -301,33 +293,13 @@ def _given_pairs(file: Path, teacher: RunFolder, corpus: PreparedCorpus) -> dict
     return texts
 
 
-def _write_given_pairs(
-    texts_by_name: Mapping[str, Sequence[tuple[str, str]]], sides: Sequence[str], texts: TextFolder
+def _write_best_translations(
+    load_teacher: "Callable[[], Translator]", source: Path, references: Iterator[str], target: Path, beam: int
 ) -> None:
-    """Write pairs to NAME.en and NAME.fa."""
-    for name, pairs in texts_by_name.items():
-        for number, side in enumerate(sides):
-            texts.note(f"{name}.{side}", "given translations")  # a distillation without a file makes it again
-            derived.write_lines(texts.folder / f"{name}.{side}", (pair[number] for pair in pairs))
-
-
-def _write_own_translations(
-    load_teacher: "Callable[[], Translator]", corpus: PreparedCorpus, name: str, texts: TextFolder, beam: int
-) -> None:
-    """Write a training source and its translations: of the hypotheses for a line, the one nearest to the reference."""
-    source_side, target_side = corpus.sides
-    n_best, best = f"{name}.jsonl", f"{name}.{target_side}"
-    source = texts.folder / f"{name}.{source_side}"
-    derived.write_lines(source, corpus.lines("train", name, source_side))
-    write_translations(load_teacher, source, texts, n_best, beam)
-
-    # Choose, unless the same hypotheses have been chosen from before.
-    made_from = f"{corpus.fingerprint} {texts.made_from(n_best)}"
-    if texts.made_from(best) != made_from:
-        references = corpus.lines("train", name, target_side)
-        rows = derived.read_texts(texts.folder / n_best)
-        derived.write_lines(texts.folder / best, derived.best_translations(rows, references, sentence_bleu))
-        texts.note(best, made_from)
+    """Write translations of a training source: of the hypotheses for a line, the one nearest to its reference."""
+    n_best = target.with_suffix(".jsonl")
+    write_translations(load_teacher, source, n_best, beam)
+    derived.write_lines(target, derived.best_translations(derived.read_texts(n_best), references, sentence_bleu))
 
 
 def _export_and_compare(teacher: RunFolder, student: Path, corpus: PreparedCorpus) -> None:

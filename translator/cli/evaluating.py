@@ -10,7 +10,7 @@ from typing import Any
 from translator.cli.arguments import TEXT_FORMS, chosen_runs, say, search_flags
 from translator.config import NormalizationConfig
 from translator.errors import InputError
-from translator.evaluation import Evaluation, Score, System, evaluate_systems
+from translator.evaluation import System, evaluate_systems
 from translator.evaluation.compare import compare_systems
 from translator.evaluation.systems import languages_of, read_systems
 from translator.evaluation.tables import format_tables
@@ -42,8 +42,6 @@ def evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
         report=not options.no_report,
         output=None if options.output is None else Path(options.output),
     )
-    if not options.ensemble:  # the scores of an ensemble do not belong to one run
-        _show_in_tensorboard(evaluation, runs, options)
 
     # As text, also show what differs between the systems, samples, and what was written. Another program reads the
     # other forms.
@@ -91,23 +89,6 @@ def _systems(runs: Sequence[RunFolder], options: argparse.Namespace) -> list[Sys
     for group in groups:
         systems += [System(group, checkpoint) for checkpoint in checkpoints]
     return systems
-
-
-def _show_in_tensorboard(evaluation: Evaluation, runs: Sequence[RunFolder], options: argparse.Namespace) -> None:
-    """Write the scores of each run to its TensorBoard; runs that share a name cannot be told apart and get none."""
-    from translator.training.monitoring.event_file import show_test_scores  # torch, which a mistyped path need not load
-
-    is_own_text = not options.test_sets and options.split != "validation"
-    names = [run.path.name for run in runs]
-    for run in runs:
-        name = run.path.name
-        if names.count(name) > 1:
-            continue
-        scores: list[Score] = []
-        for scored_set in evaluation.sets:
-            if scored_set.system == name:
-                scores += scored_set.scores
-        show_test_scores(run.tensorboard_folder, scores, has_own_set=is_own_text and run == runs[0])
 
 
 def compare(options: argparse.Namespace, stop: StopRequest) -> None:

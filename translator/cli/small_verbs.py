@@ -1,7 +1,6 @@
 """The verbs of a few lines: average, tensorboard, download, recipe, doctor."""
 
 import argparse
-import json
 import os
 import re
 import sys
@@ -12,12 +11,12 @@ from translator.cli.arguments import chosen_run, say
 from translator.config.loading import shipped_recipes
 from translator.corpus.download import download_dataset
 from translator.corpus.public_corpora import dataset_table, find_dataset
-from translator.doctor import examine, format_findings
+from translator.doctor import examine
 from translator.errors import InputError, TranslatorError
 from translator.run.logging import LOGGER
 from translator.run.output_paths import write_output
 from translator.run.signals import StopRequest
-from translator.run.text import wrapped
+from translator.run.text import text_table, wrapped
 
 _SCHEMA: Final = re.compile(r"(?<=^# yaml-language-server: \$schema=).*")
 """Where a recipe names the schema from which an editor completes and checks its keys."""
@@ -81,15 +80,9 @@ def doctor(options: argparse.Namespace, stop: StopRequest) -> None:
     """Print what this machine has, and what training lacks."""
     LOGGER.info("examining this machine")
     findings = examine(Path.cwd())
-    problems = [finding.name for finding in findings if finding.verdict == "wrong"]
-    # With `--json`, standard output has nothing but JSON, so that a program can read it.
-    if options.json:
-        record = {"can_train": not problems, "findings": [finding._asdict() for finding in findings]}
-        say(json.dumps(record, ensure_ascii=False, indent=2))
-    else:
-        say(format_findings(findings))
+    say(text_table(("", "what", "found"), findings, text_columns=3))
     # The exit code tells a script whether this machine can train.
+    problems = [finding.name for finding in findings if finding.verdict == "wrong"]
     if problems:
         raise TranslatorError(f"training is impossible on this machine: {', '.join(problems)}; see the table above")
-    if not options.json:
-        say("", "Training works on this machine: translator train --config sample")
+    say("", "Training works on this machine: translator train --config sample")

@@ -386,8 +386,8 @@ VERBS: Final = (
     Verb(
         "doctor",
         "show versions, devices, precision and disk of this machine, and what training lacks",
-        options=(option("--json", "print the findings as JSON", action="store_true"),),
-        examples=("translator doctor --json > doctor.json",),
+        options=(),
+        examples=("translator doctor",),
         run="translator.cli.small_verbs:doctor",
     ),
 )

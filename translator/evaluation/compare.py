@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from translator.config import MetricName
+from translator.corpus.held_out import HeldOutSet
 from translator.errors import InputError
 from translator.evaluation.results import ScoredSet, distinct_names
 from translator.evaluation.significance import METHODS, PairedTest, paired_test
@@ -97,25 +98,24 @@ def compare_systems(
     metrics: Sequence[MetricName] = METRICS,
     variants: Mapping[str, Spelling] = RAW_TEXT,
 ) -> SystemComparison:
-    """Return how each system differs from the first.
+    """Return how each system differs from the first; a single system has no tests.
 
     Args:
-        sets: one test set, translated by two or more systems; the first is the baseline.
+        sets: one test set, translated by one system or more; the first is the baseline.
         metrics: those that the significance tests compare.
         variants: by label, the normalizations applied to both sides before the comparison.
 
-    Raises InputError: there are fewer than two systems, or their sentences or references differ.
+    Raises InputError: the sentences or references of two systems differ.
     """
-    if len(sets) < 2:
-        raise InputError("a comparison needs at least two systems; give another run or file of translations")
     systems = dict(zip(distinct_names(sets), sets, strict=True))
-    _check_same_test_set(systems)
     text = sets[0].text
+    for name, scored in systems.items():
+        _check_same_text(next(iter(systems)), text, name, scored.text)
     systems = {name: replace(scored, text=text) for name, scored in systems.items()}  # one name for each source
 
     # Test each metric on each variant of the text, by each method.
     hypotheses = {name: scored.hypotheses for name, scored in systems.items()}
-    plan = list(product(variants, metrics, METHODS))
+    plan = list(product(variants, metrics, METHODS)) if len(systems) > 1 else []
     tests = []
     for normalization, metric, method in progress_bar(plan, description=f"comparing on {text.name}", unit="tests"):
         test = paired_test(
@@ -130,26 +130,19 @@ def compare_systems(
     return SystemComparison(sets=systems, tests=tuple(tests))
 
 
-def _check_same_test_set(systems: Mapping[str, ScoredSet]) -> None:
+def _check_same_text(first_name: str, first: HeldOutSet, name: str, compared: HeldOutSet) -> None:
     """Raise InputError with the first difference, if the sentences or references of two systems differ."""
-    (baseline_name, baseline), *compared_systems = systems.items()
-    for name, scored in compared_systems:
-        problem = _first_difference(baseline, scored)
-        if problem is not None:
-            raise InputError(
-                f"`{baseline_name}` and `{name}` cannot be compared on `{scored.text.name}`: {problem}; "
-                "evaluate both on the same test set"
-            )
-
-
-def _first_difference(baseline: ScoredSet, scored: ScoredSet) -> str | None:
-    """Return in words where the test sets of two systems first differ; None if they are equal."""
-    first, second = baseline.text, scored.text
-    if len(first.sources) != len(second.sources):
-        return f"they have {len(first.sources):,} and {len(second.sources):,} sentences"
-    for side in ("sources", "references"):
-        pairs = zip(getattr(first, side), getattr(second, side), strict=True)
-        for number, (first_text, second_text) in enumerate(pairs, start=1):
-            if first_text != second_text:
-                return f"sentence {number:,} has different {side}"
-    return None
+    problem = ""
+    if len(first.sources) != len(compared.sources):
+        problem = f"they have {len(first.sources):,} and {len(compared.sources):,} sentences"
+    else:
+        for side in ("references", "sources"):
+            pairs = zip(getattr(first, side), getattr(compared, side), strict=True)
+            differing = [number for number, (text, compared_text) in enumerate(pairs, start=1) if text != compared_text]
+            if differing:
+                problem = f"sentence {differing[0]:,} has different {side}"
+    if problem:
+        raise InputError(
+            f"`{first_name}` and `{name}` cannot be compared on `{compared.name}`: {problem}; "
+            "evaluate both on the same test set"
+        )

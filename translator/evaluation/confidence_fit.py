@@ -69,8 +69,7 @@ def keep_confidence(run: RunFolder, pairs: Sequence[tuple[str, str]]) -> None:
     }
     measured |= judgement(predicted, good)
     write_json(run.confidence_file, asdict(Confidence(checkpoint, weights, measured)))
-    report = "confidence on the validation text: calibration error %.3f, area under the curve %.3f"
-    LOGGER.info(report, measured["calibration_error"], measured["area_under_curve"])
+    LOGGER.info("confidence on the validation text: calibration error %.3f", measured["calibration_error"])
     for tenth in measured["reliability"]:
         RECORD.info("%5d sentences with a mean confidence of %.2f: a share of %.2f is good", *tenth)
 
@@ -100,10 +99,9 @@ def predict(weights: Floats, inputs: Floats) -> Floats:
 def judgement(predicted: Floats, good: Booleans) -> dict[str, Any]:
     """Return how right N probabilities are that sentences are `good`.
 
-    It has the expected calibration error, the area under the curve (the probability that a good sentence has more than
-    another), and for each tenth from 0 to 1 that occurs: its sentences, their mean probability, the share of good ones.
+    It has the expected calibration error, and for each tenth from 0 to 1 that occurs: its sentences, their mean
+    probability, and the share of good ones. The error is by how much a tenth's mean misses its share, on average.
     """
-    # 1. Each tenth, and by how much its mean probability misses its share of good sentences.
     tenths = np.minimum(predicted * 10, 9).astype(np.int64)
     reliability = []
     error_sum = 0.0
@@ -114,10 +112,4 @@ def judgement(predicted: Floats, good: Booleans) -> dict[str, Any]:
         share = float(good[inside].mean())
         reliability.append((count, mean, share))
         error_sum += count * abs(mean - share)
-
-    # 2. The area: every good sentence against every other one; an equal probability counts half.
-    differences = np.subtract.outer(predicted[good], predicted[~good])
-    area = 0.5
-    if differences.size > 0:
-        area = float((np.sign(differences).mean() + 1) / 2)
-    return {"calibration_error": error_sum / len(good), "area_under_curve": area, "reliability": reliability}
+    return {"calibration_error": error_sum / len(good), "reliability": reliability}

@@ -10,7 +10,7 @@ from typing import Final
 
 from tqdm import tqdm
 
-from translator.config import Config, SearchConfig
+from translator.config import SearchConfig
 from translator.config.sections import EvaluationConfig
 from translator.corpus.held_out import HeldOutSet, HeldOutSplit
 from translator.corpus.normalizer.normalizer_file import rules_of_run
@@ -19,11 +19,11 @@ from translator.evaluation.compare import METRICS, SystemComparison, compare_sys
 from translator.evaluation.evaluation_page import evaluation_page
 from translator.evaluation.external_metrics import external_score
 from translator.evaluation.metrics import Score, compute_scores, spbleu_lacks
-from translator.evaluation.results import ScoredSet, distinct_names, read_scores, save_set, saved_sets
+from translator.evaluation.results import ScoredSet, save_set, saved_scores, saved_sets
 from translator.evaluation.robustness import compare_noise, noisy_texts
 from translator.evaluation.search_labels import search_label
 from translator.evaluation.systems import set_of_file
-from translator.evaluation.tables import Table, evaluation_tables, glossary_table
+from translator.evaluation.tables import Table, evaluation_tables
 from translator.evaluation.terminal_report import TranslatedPair
 from translator.evaluation.test_sets import chosen_test_sets, own_texts, refuse_other_text, warn_of_leaks
 from translator.evaluation.text_variants import RAW_TEXT, Spelling, text_variants
@@ -40,7 +40,6 @@ _BLOCK: Final = 256  # sentences translated at a time, at least
 _LONGEST_NAME: Final = 100  # characters of the names of an ensemble's runs
 _WHOLE_LINES: Final = "search.split_sentences=false"
 """The override with which test lines stay whole, as published scores have them; a later override can replace it."""
-_EXACT: Final = "search.precision=float32"
 _EXTERNAL: Final = "evaluation.external_metrics"
 _NOISE_SCORING: Final = EvaluationConfig(metrics=("chrf",))
 
@@ -66,28 +65,29 @@ class System:
         places = [os.path.relpath(path, paths[0].parent) for path in paths]
         return folder / "+".join(places).replace(os.sep, "-")[:_LONGEST_NAME]
 
+    def save(self, scored: ScoredSet) -> None:
+        """Save a test set that this system has translated; the run's own texts come first."""
+        save_set(self.folder, scored, list(own_texts(self.runs[0], "test")))
+
 
 @dataclass(frozen=True)
 class Evaluation:
     """The results of an evaluation; everything is also in the evaluation folders of the systems."""
 
-    sets: list[ScoredSet] = field(default_factory=list)  # each test set, one system after the other
+    comparisons: list[SystemComparison] = field(default_factory=list)  # of all systems, on each test set
     samples: list[TranslatedPair] = field(default_factory=list)  # of the first test set, by the first system
-    comparisons: list[SystemComparison] = field(default_factory=list)  # by test set, if there are several systems
     tables: list[Table] = field(default_factory=list)  # of all test sets
     report: Path | None = None
+
+    @property
+    def sets(self) -> list[ScoredSet]:
+        """Each test set, as one system after the other has translated it."""
+        return list(chain.from_iterable(comparison.sets.values() for comparison in self.comparisons))
 
     @property
     def scores(self) -> list[Score]:
         """All scores; the first is BLEU 13a on raw text of the first test set."""
         return list(chain.from_iterable(scored.scores for scored in self.sets))
-
-
-def evaluate_run(
-    run: RunFolder, *, checkpoint: str = "best", overrides: Sequence[str] = (), own_recipe: bool = False
-) -> Evaluation:
-    """Translate and score the held-out test sets of a run, as `evaluate_systems` does."""
-    return evaluate_systems([System((run,), checkpoint)], overrides=overrides, own_recipe=own_recipe)
 
 
 def evaluate_systems(
@@ -127,10 +127,8 @@ def evaluate_systems(
         InputError: a test set is missing, two texts have one name, or an external metric fails.
     """
     # 1. Report the mistakes of the user that can be found without a model.
-    overrides = [_WHOLE_LINES, *overrides]
     first_run = systems[0].runs[0]
     config = first_run.config(overrides)
-    _refuse_other_directions(systems, config)
     texts = chosen_test_sets(first_run, config, test_sets, split)
     if not texts:
         LOGGER.warning("nothing to evaluate: corpus.split.%s is 0 and evaluation.test_sets is empty", split)
@@ -140,7 +138,7 @@ def evaluate_systems(
         raise InputError(f"--hypotheses are translations of one test set, and these are {names}; give --test-set")
     foreign_sets = [set_of_file(file, texts[0], name) for name, file in (hypotheses or {}).items()]
     for system in systems:
-        _check_results(system, texts)
+        _check_system(system, first_run, texts)
     page = (output or systems[0].folder) / "report.html" if report else None
     if page is not None:
         with storage_errors(page.parent):
@@ -148,88 +146,70 @@ def evaluate_systems(
         resolve_output(page)
     scoring = _possible_scoring(config.evaluation, overrides, own_recipe=own_recipe)
     variants = text_variants(config.corpus.normalization, config.corpus.languages, rules_of_run(first_run))
+    glossary = None if config.search.glossary is None else Glossary.read(Path(config.search.glossary))
 
     # 2. Translate and score; every result is on the disk before the next begins.
     sets: dict[tuple[Path, str, str], list[ScoredSet]] = {}
     noise: list[SystemComparison] = []
     for system in systems:
         translator = _load(system, engine, device, overrides)
-        search = search_label(translator.search, translator.engine)
-        key = (system.folder, translator.checkpoint_name, search)
+        key = (system.folder, translator.checkpoint_name, search_label(translator.search, translator.engine))
         if key in sets:  # `best` and `last` may be one checkpoint
             continue
-        sets[key] = []
         if test_sets or system.runs != (first_run,):  # the first run's own text is not in its training text
             for run in system.runs:
                 warn_of_leaks(run, texts)
-        own_names = list(own_texts(system.runs[0], "test"))
-        for text in texts:
-            scored = _scored(_translated(text, translator, search), scoring, variants)
-            save_set(system.folder, scored, own_names)
-            sets[key].append(scored)
-            if scoring.robustness:
-                noisy_sets = []
-                for noisy_text in noisy_texts(text):
-                    noisy = _scored(_translated(noisy_text, translator, search), _NOISE_SCORING)
-                    save_set(system.folder, noisy, own_names)
-                    noisy_sets.append(noisy)
-                noise.append(compare_noise(scored, noisy_sets))
+        sets[key] = [_evaluated(text, system, translator, scoring, variants) for text in texts]
+        if scoring.robustness:
+            noise += [_compared_with_noise(scored, system, translator) for scored in sets[key]]
 
     # 3. Score the translations of other programs.
     for foreign in foreign_sets:
         scored = _scored(foreign, scoring, variants)
-        save_set(systems[0].folder, scored, list(own_texts(first_run, "test")))
+        systems[0].save(scored)
         sets[systems[0].folder, scored.checkpoint, scored.search] = [scored]
 
     if scoring.metrics != config.evaluation.metrics:
         LOGGER.info("not computed: %s", spbleu_lacks())
 
     # 4. Compare the other systems with the first, which also shows what translations look like.
-    all_sets = list(chain.from_iterable(sets.values()))
-    comparisons: list[SystemComparison] = []
-    if len(sets) > 1:
-        tested_metrics = [metric for metric in METRICS if metric in scoring.metrics] or METRICS
-        comparisons = [compare_systems(group, metrics=tested_metrics) for group in zip(*sets.values(), strict=True)]
-    tables: list[Table] = []
-    for systems_of_set in _by_test_set(all_sets):
-        tables += evaluation_tables(systems_of_set, [*comparisons, *noise])
-        if config.search.glossary is not None:
-            tables.append(glossary_table(systems_of_set, Glossary.read(Path(config.search.glossary))))
-
+    metrics = [metric for metric in METRICS if metric in scoring.metrics] or METRICS
+    comparisons = [compare_systems(group, metrics=metrics) for group in zip(*sets.values(), strict=True)]
+    tables_of_sets = [evaluation_tables(comparison, noise, glossary) for comparison in comparisons]
+    first = comparisons[0].baseline
     if page is not None:
-        _write_page(page, systems, all_sets, [*comparisons, *noise])
+        earlier = _earlier_sets(systems[0].folder, first.system, {text.name for text in texts})
+        runs = dict.fromkeys(chain.from_iterable(system.runs for system in systems))
+        sections = list(zip(comparisons, tables_of_sets, strict=True))
+        sections += [(comparison, evaluation_tables(comparison)) for comparison in earlier]
+        write_output(page, evaluation_page(sections, list(runs)))
     return Evaluation(
-        sets=all_sets,
-        samples=_samples(all_sets[0], config.run.seed),
         comparisons=comparisons,
-        tables=tables,
+        samples=_samples(first, config.run.seed),
+        tables=list(chain.from_iterable(tables_of_sets)),
         report=page,
     )
 
 
-def as_evaluated(search: SearchConfig) -> SearchConfig:
-    """Return the settings by which test text is searched: in whole lines, and in full precision where it is `auto`."""
-    precision = "float32" if search.precision == "auto" else search.precision
-    return search.model_copy(update={"split_sentences": False, "precision": precision})
+def evaluated_search(run: RunFolder, overrides: Sequence[str] = ()) -> SearchConfig:
+    """Return how a run searches test text: in whole lines, and in full precision, unless `overrides` say otherwise."""
+    search = run.config([_WHOLE_LINES, *overrides]).search
+    # Scores compare models and not processors.
+    return search.model_copy(update={"precision": "float32"}) if search.precision == "auto" else search
 
 
 # --- before the work ---
 
 
-def _refuse_other_directions(systems: Sequence[System], config: Config) -> None:
-    """Raise InputError if a run translates in another direction than `config`, that of the first run."""
-    direction = config.corpus.direction
-    for run in chain.from_iterable(system.runs for system in systems):
+def _check_system(system: System, first_run: RunFolder, texts: Sequence[HeldOutSet]) -> None:
+    """Raise RunError or InputError if a system cannot be evaluated beside the first run and earlier results."""
+    direction = first_run.config().corpus.direction
+    for run in system.runs:
         if run.config().corpus.direction != direction:
             raise InputError(
-                f"{systems[0].runs[0].path} translates {direction}, and {run.path} does not; "
-                "evaluate them one after the other"
+                f"{first_run.path} translates {direction}, and {run.path} does not; evaluate them one after the other"
             )
-
-
-def _check_results(system: System, texts: Sequence[HeldOutSet]) -> None:
-    """Raise RunError or InputError if the results of a system cannot be added to those in its folder."""
-    read_scores(system.folder)  # report a damaged file before the translation
+    saved_scores(system.folder)  # report a damaged file before the translation
     texts_of_run: Mapping[str, HeldOutSet] = {}
     # A separate folder has no results on the run's own text that could be mistaken.
     if system.results is None:
@@ -260,25 +240,39 @@ def _possible_scoring(scoring: EvaluationConfig, overrides: Sequence[str], *, ow
 
 def _load(system: System, engine: str, device: str, overrides: Sequence[str]) -> Translator:
     """Return the translator of a system; torch gets the number of threads of the run."""
-    # Scores are of full precision, unless a run or its user names another.
-    if system.runs[0].config(overrides).search.precision == "auto":
-        overrides = [*overrides, _EXACT]
     translator = Translator.load(
         [run.path for run in system.runs],
         engine=engine,
         checkpoint=system.checkpoint,
         device=device,
+        search=evaluated_search(system.runs[0], overrides),
         overrides=overrides,
     )
-    if translator.searcher.name == "torch":  # CTranslate2 has threads of its own
-        from translator.speed.device import use_threads  # it imports torch, which a mistyped path need not load
-
-        use_threads(translator.threads)
+    translator.use_own_threads()
     return translator
 
 
-def _translated(text: HeldOutSet, translator: Translator, search: str) -> ScoredSet:
-    """Return a test set with the best translation of each sentence; `search` is the short name of the search."""
+def _evaluated(
+    text: HeldOutSet,
+    system: System,
+    translator: Translator,
+    scoring: EvaluationConfig,
+    variants: Mapping[str, Spelling] = RAW_TEXT,
+) -> ScoredSet:
+    """Translate, score and save a test set."""
+    scored = _scored(_translated(text, translator), scoring, variants)
+    system.save(scored)
+    return scored
+
+
+def _compared_with_noise(scored: ScoredSet, system: System, translator: Translator) -> SystemComparison:
+    """Evaluate a test set with each kind of noise, and compare that with the plain text."""
+    noisy_sets = [_evaluated(text, system, translator, _NOISE_SCORING) for text in noisy_texts(scored.text)]
+    return compare_noise(scored, noisy_sets)
+
+
+def _translated(text: HeldOutSet, translator: Translator) -> ScoredSet:
+    """Return a test set with the best translation of each sentence."""
     translations: list[Translation] = []
     sources = text.sources
     block_size = max(_BLOCK, translator.searcher.batch_rows)
@@ -295,13 +289,13 @@ def _translated(text: HeldOutSet, translator: Translator, search: str) -> Scored
         text=text,
         system=translator.label,
         checkpoint=translator.checkpoint_name,
-        search=search,
+        search=search_label(translator.search, translator.engine),
         hypotheses=tuple(translation.text for translation in translations),
         cut_off=tuple(cut_off),
     )
 
 
-def _scored(translated: ScoredSet, scoring: EvaluationConfig, variants: Mapping[str, Spelling] = RAW_TEXT) -> ScoredSet:
+def _scored(translated: ScoredSet, scoring: EvaluationConfig, variants: Mapping[str, Spelling]) -> ScoredSet:
     """Return a translated test set with the scores of its translations."""
     text = translated.text
     LOGGER.info("scoring %s", text.name)
@@ -316,14 +310,6 @@ def _scored(translated: ScoredSet, scoring: EvaluationConfig, variants: Mapping[
 # --- summing up ---
 
 
-def _by_test_set(sets: Sequence[ScoredSet]) -> list[dict[str, ScoredSet]]:
-    """Return each test set as every system translated it, by the name of the system."""
-    groups: dict[str, list[ScoredSet]] = {}
-    for scored in sets:
-        groups.setdefault(scored.text.name, []).append(scored)
-    return [dict(zip(distinct_names(group), group, strict=True)) for group in groups.values()]
-
-
 def _samples(scored: ScoredSet, seed: int) -> list[TranslatedPair]:
     """Return random sentences of a test set; all systems get the same ones."""
     rows = list(zip(scored.text.sources, scored.text.references, scored.hypotheses, strict=True))
@@ -331,15 +317,11 @@ def _samples(scored: ScoredSet, seed: int) -> list[TranslatedPair]:
     return [TranslatedPair(source, references[0], hypothesis) for source, references, hypothesis in chosen]
 
 
-def _write_page(
-    page: Path, systems: Sequence[System], sets: Sequence[ScoredSet], comparisons: Sequence[SystemComparison]
-) -> None:
-    """Write the report: these sets, then those that the folder of the first system has of earlier."""
-    shown = {scored.text.name for scored in sets}
-    earlier_sets: dict[str, ScoredSet] = {}  # of each text, the newest translations
-    for scored in saved_sets(systems[0].folder, sets[0].system):
-        if scored.text.name not in shown:
-            earlier_sets.setdefault(scored.text.name, scored)
-    runs = dict.fromkeys(chain.from_iterable(system.runs for system in systems))
-    sets_of_page = _by_test_set([*sets, *earlier_sets.values()])
-    write_output(page, evaluation_page(sets_of_page, comparisons, list(runs)))
+def _earlier_sets(folder: Path, system: str, new_names: set[str]) -> list[SystemComparison]:
+    """Return the newest translations of each other text in an evaluation folder, each set on its own."""
+    earlier: dict[str, SystemComparison] = {}
+    for scored in saved_sets(folder, system):
+        name = scored.text.name
+        if name not in new_names and name not in earlier:
+            earlier[name] = compare_systems([scored])
+    return list(earlier.values())

@@ -11,7 +11,7 @@ from translator.errors import CheckpointError
 from translator.evaluation.compare import SystemComparison
 from translator.evaluation.mistakes import MEANINGS
 from translator.evaluation.results import ScoredSet
-from translator.evaluation.tables import evaluation_tables, shown_name
+from translator.evaluation.tables import Table, shown_name
 from translator.evaluation.word_differences import mark_differences
 from translator.run.folder import RunFolder
 from translator.run.pages import page_script, render_page, visible
@@ -21,30 +21,27 @@ MAX_SENTENCES: Final = 5000  # per test set in the page; more make a browser slo
 
 
 def evaluation_page(
-    systems_of_sets: Sequence[Mapping[str, ScoredSet]],
-    comparisons: Sequence[SystemComparison] = (),
-    runs: Sequence[RunFolder] = (),
+    sections: Sequence[tuple[SystemComparison, Sequence[Table]]], runs: Sequence[RunFolder] = ()
 ) -> str:
     """Return a self-contained HTML page with all texts escaped.
 
     Args:
-        systems_of_sets: each test set as every system translated it, by the name of the system.
-        comparisons: of systems, and of noisy input.
+        sections: each test set as every system translated it, with its tables.
         runs: whose recipe, commit and loss are shown.
     """
     test_sets = []
     sentences = []
     sentence_count = 0
-    for number, systems in enumerate(systems_of_sets, start=1):
-        text = next(iter(systems.values())).text
-        tables = evaluation_tables(systems, comparisons)
+    names: dict[str, None] = {}
+    for number, (comparison, tables) in enumerate(sections, start=1):
+        text = comparison.baseline.text
+        names.update(dict.fromkeys(comparison.sets))
         notes = dict.fromkeys(chain.from_iterable(table.notes for table in tables))
         test_sets.append({"identity": f"set-{number}", "name": text.name, "tables": tables, "notes": notes})
         sentence_count += len(text.sources)
         for place in range(min(len(text.sources), MAX_SENTENCES)):
-            sentences.append({"identity": f"s-{number}-{place + 1}", **_sentence(place, systems)})
+            sentences.append({"identity": f"s-{number}-{place + 1}", **_sentence(place, comparison.sets)})
     links = [(test_set["identity"], test_set["name"]) for test_set in test_sets]
-    names = dict.fromkeys(chain.from_iterable(systems_of_sets))
     return render_page(
         "evaluation.html.j2",
         title=f"Evaluation of {', '.join(names)}",
@@ -53,7 +50,7 @@ def evaluation_page(
         runs=[_shown_run(run) for run in runs],
         sentences=sentences,
         hidden_count=sentence_count - len(sentences),
-        has_several_systems=any(len(systems) > 1 for systems in systems_of_sets),
+        has_several_systems=any(comparison.compared for comparison, _ in sections),
         mistakes={name: shown_name(name) for name in MEANINGS},
         is_persian=is_persian,
         script=page_script("sentences.js"),

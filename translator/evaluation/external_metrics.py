@@ -70,6 +70,6 @@ def _numbers_of(metric: ExternalMetric, command: Sequence[str], count: int) -> l
 def _interval(scores: Sequence[float], resamples: int) -> Interval:
     """Return the 95% interval of the mean over bootstrap resamples of the sentences (Koehn 2004)."""
     generator = np.random.default_rng(SEED)
-    means = [generator.choice(scores, len(scores)).mean() for _ in range(resamples)]
+    means = generator.choice(scores, (resamples, len(scores))).mean(axis=1)
     low, high = np.quantile(means, (0.025, 0.975))
     return float(low), float(high)

@@ -1,7 +1,7 @@
 """Scores by sacreBLEU on raw, normalized and folded text, with signatures and bootstrap intervals."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -88,18 +88,23 @@ class Score:
     @property
     def shown(self) -> str:
         """The score as text, with its interval."""
-        value = show_value(self.metric, self.score)
-        if self.interval is None:
-            return value
-        # One decimal less from 100 on keeps a table with three texts within 80 columns.
-        bounds = [f"{bound:.1f}" if bound >= 100 else show_value(self.metric, bound) for bound in self.interval]
-        return f"{value} ({'–'.join(bounds)})"
+        return show_score(self.metric, self.score, self.interval)
 
 
 def show_value(metric: str, value: float) -> str:
     """Return a value of this metric as text: two decimals for percentages, three for ratios and others."""
     is_percentage = metric in _METRICS and metric != "length_ratio"
     return f"{value:.2f}" if is_percentage else f"{value:.3f}"
+
+
+def show_score(metric: str, score: float, interval: Interval | None) -> str:
+    """Return a score of this metric as text, with its interval if it has one."""
+    value = show_value(metric, score)
+    if interval is None:
+        return value
+    # One decimal less from 100 on keeps a table with three texts within 80 columns.
+    bounds = [f"{bound:.1f}" if bound >= 100 else show_value(metric, bound) for bound in interval]
+    return f"{value} ({'–'.join(bounds)})"
 
 
 # --- scores of a test set ---
@@ -135,8 +140,7 @@ def compute_scores(
         if label == RAW:
             variant_metrics = list(dict.fromkeys(["bleu", *metrics]))
         for metric in variant_metrics:
-            score = _measure(metric, spelt_hypotheses, spelt_references, resamples)
-            scores.append(replace(score, normalization=label))
+            scores.append(_measure(metric, label, spelt_hypotheses, spelt_references, resamples))
     return scores
 
 
@@ -145,18 +149,16 @@ def bounded_resamples(sentences: int) -> int:
     return min(RESAMPLES, max(_MAX_DRAWN_SENTENCES // sentences, _MIN_RESAMPLES))
 
 
-def _measure(name: MetricName, hypotheses: Sequence[str], references: References, resamples: int) -> Score:
+def _measure(
+    name: MetricName, normalization: str, hypotheses: Sequence[str], references: References, resamples: int
+) -> Score:
     """Return a score with interval (None without resamples) and signature, as sacreBLEU's command line has them."""
     metric = scorer(name)
     interval = None
     if resamples:
         # sacreBLEU's own interval of a score fails where its draws give numbers of two types; that of a test does not.
         signature, (result,) = resample([("", hypotheses)], metric, references, "bs", resamples)
-        assert result.mean is not None and result.ci is not None
-        # No value of a metric is below 0, and none of most metrics above 100.
-        largest = np.inf if name in ("ter", "length_ratio") else _LARGEST
-        low, high = np.clip([result.mean - result.ci, result.mean + result.ci], 0.0, largest).tolist()
-        interval = (low, high)
+        interval = interval_of(name, result)
         value = result.score
     else:
         value = metric.corpus_score(hypotheses, references).score
@@ -165,7 +167,7 @@ def _measure(name: MetricName, hypotheses: Sequence[str], references: References
         metric=name,
         score=float(value),
         signature=signature,
-        normalization=RAW,
+        normalization=normalization,
         sentences=len(hypotheses),
         interval=interval,
     )
@@ -196,6 +198,16 @@ def resample(
 
 
 # --- sacreBLEU ---
+
+
+def interval_of(name: MetricName, result: Result) -> Interval | None:
+    """Return the 95% interval of a score from its bootstrap resamples; None without them."""
+    if result.mean is None or result.ci is None:
+        return None
+    # No value of a metric is below 0, and none of most metrics above 100.
+    largest = np.inf if name in ("ter", "length_ratio") else _LARGEST
+    low, high = np.clip([result.mean - result.ci, result.mean + result.ci], 0.0, largest).tolist()
+    return low, high
 
 
 def scorer(name: MetricName) -> Metric:

@@ -23,7 +23,6 @@ from translator.errors import RunError
 from translator.evaluation.metrics import Score, sentence_chrf
 from translator.evaluation.mistakes import MEANINGS, find_mistakes
 from translator.run.files import locked, storage_errors, write_json, write_text
-from translator.run.folder import RunFolder
 from translator.run.records import RecordError, read_record
 
 SOURCE_FILE: Final = "source.txt"
@@ -162,7 +161,7 @@ def saved_sets(folder: Path, system: str) -> list[ScoredSet]:
     Raises RunError: a file is damaged.
     """
     scores_of_sets: dict[tuple[str, str], list[Score]] = {}
-    for score in read_scores(folder):
+    for score in saved_scores(folder):
         scores_of_sets.setdefault((score.test_set, score.label), []).append(score)
     sets = []
     for scores in scores_of_sets.values():
@@ -190,13 +189,8 @@ def saved_sets(folder: Path, system: str) -> list[ScoredSet]:
 # --- scores.json ---
 
 
-def saved_scores(run: RunFolder) -> list[Score]:
-    """Return the scores of `run`, newest first; empty if it was never evaluated."""
-    return read_scores(run.evaluation_folder)
-
-
-def read_scores(folder: Path) -> list[Score]:
-    """Return the scores in an evaluation folder, if any; raise RunError if the file is damaged."""
+def saved_scores(folder: Path) -> list[Score]:
+    """Return the scores in an evaluation folder, if any, newest first; raise RunError if the file is damaged."""
     path = folder / "scores.json"
     with storage_errors(path, "read"):
         if not path.exists():
@@ -222,7 +216,7 @@ def add_scores(folder: Path, scores: Sequence[Score], own_names: Sequence[str] =
     # Two evaluations of a run may end at the same time, and neither may lose the scores of the other.
     with locked(folder):
         merged = list(scores)
-        for score in read_scores(folder):
+        for score in saved_scores(folder):
             if score.setting not in replaced_settings:
                 merged.append(score)
         merged.sort(key=lambda score: ranks.get(score.test_set, len(ranks)))  # stable

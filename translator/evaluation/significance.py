@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from translator.config import MetricName
-from translator.evaluation.metrics import bounded_resamples, reference_sides, resample, scorer
+from translator.evaluation.metrics import (
+    Interval,
+    bounded_resamples,
+    interval_of,
+    reference_sides,
+    resample,
+    scorer,
+)
 from translator.evaluation.text_variants import RAW, Spelling
 
 TRIALS: Final = 10_000  # of approximate randomisation
@@ -23,16 +30,14 @@ METHODS: Final[Mapping[Method, Literal["bs", "ar"]]] = {"bootstrap": "bs", "rand
 class SystemResult:
     """The score of a system, and its difference from the baseline.
 
-    `p_value` is the probability that chance gives a difference at least as large; None for the baseline. A bootstrap
-    also gives the `mean` score of its resamples, and half the width of their 95% interval.
+    `p_value` is the probability that chance gives a difference at least as large; None for the baseline.
     """
 
     system: str
     score: float
+    interval: Interval | None  # of the resamples of a bootstrap
     difference: float
     p_value: float | None
-    mean: float | None
-    half_interval: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,10 +88,9 @@ def paired_test(
         system_result = SystemResult(
             system=name,
             score=float(result.score),
+            interval=interval_of(metric, result),
             difference=difference,
             p_value=p_value,
-            mean=None if result.mean is None else float(result.mean),
-            half_interval=None if result.ci is None else float(result.ci),
         )
         system_results.append(system_result)
     return PairedTest(

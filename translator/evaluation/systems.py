@@ -33,21 +33,20 @@ def read_systems(
         test_sets: names of the test sets to compare on; by default all.
 
     Raises:
-        InputError: a place is missing, text files lack source or references, or the systems share no test set.
+        InputError: there is one place only or a place is missing, text files lack source or references, or the systems
+            share no test set.
         RunError: a run was not evaluated, or a folder holds no run.
     """
+    if len(places) < 2:
+        raise InputError("a comparison needs at least two systems; give another run or file of translations")
     if bool(source) != bool(references):
         raise InputError("text files need both --source FILE and --reference FILE [FILE ...]")
 
     # 1. Read the evaluated runs. Every other place is a text file.
-    sets_of_runs: dict[str, Mapping[str, ScoredSet]] = {}
-    text_places = []
-    for place in dict.fromkeys(places):
-        if Path(place).is_dir():
-            sets_of_runs[place] = _newest_sets(place)
-        elif Path(place).exists():
-            text_places.append(place)
-        else:
+    sets_of_runs = {place: _newest_sets(place) for place in places if Path(place).is_dir()}
+    text_files = [place for place in places if place not in sets_of_runs]
+    for place in text_files:
+        if not Path(place).exists():
             raise InputError(f"{place} does not exist; give run folders or text files")
 
     # 2. Choose the texts. Text files translate one: that of --source, of the runs, or of the folder that they lie in.
@@ -56,15 +55,13 @@ def read_systems(
     elif sets_of_runs:
         texts = _shared_texts(sets_of_runs, test_sets)
     else:
-        text_beside = saved_text(Path(text_places[0]).parent)
+        text_beside = saved_text(Path(text_files[0]).parent)
         if text_beside is None:
-            raise InputError(
-                f"{text_places[0]} is a text file: also give --source FILE and --reference FILE [FILE ...]"
-            )
+            raise InputError(f"{text_files[0]} is a text file: also give --source FILE and --reference FILE [FILE ...]")
         texts = [text_beside]
-    if text_places and len(texts) > 1:
+    if text_files and len(texts) > 1:
         raise InputError(
-            f"{text_places[0]} is a text file, but the other systems have several test sets "
+            f"{text_files[0]} is a text file, but the other systems have several test sets "
             f"({', '.join(text.name for text in texts)}); select the one that it translates with --test-set"
         )
 

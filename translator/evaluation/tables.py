@@ -9,13 +9,11 @@ from typing import Final, Literal, NamedTuple
 
 from tabulate import tabulate
 
-from translator.config import MetricName
 from translator.corpus.held_out import left_out_note
 from translator.evaluation.compare import SystemComparison
-from translator.evaluation.metrics import LOWER_IS_BETTER, Score, compute_scores, show_value
+from translator.evaluation.metrics import LOWER_IS_BETTER, Score, show_score
 from translator.evaluation.mistakes import MEANINGS
 from translator.evaluation.results import ScoredSet
-from translator.evaluation.significance import SystemResult
 from translator.evaluation.text_variants import RAW
 from translator.run.text import excerpt, text_table
 from translator.subword.glossary import Glossary
@@ -27,6 +25,7 @@ _BIDI_CONTROL: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _MAX_LABEL: Final = 40  # characters of the name of a system
 _MAX_TITLE: Final = 300
 _NO_VALUE: Final = "–"
+_IN_BRACKETS: Final = "in brackets: 95% bootstrap interval"
 _P_VALUES: Final = (
     "p (bs): paired bootstrap; p (ar): paired approximate randomisation",
     "p: probability that chance gives a difference at least as large; it does not say how much the systems differ",
@@ -46,20 +45,26 @@ class Table(NamedTuple):
 # --- the tables ---
 
 
-def evaluation_tables(systems: Mapping[str, ScoredSet], comparisons: Sequence[SystemComparison] = ()) -> list[Table]:
-    """Return the tables of one test set: scores, significance, scores by source, and mistakes.
+def evaluation_tables(
+    comparison: SystemComparison, noise: Sequence[SystemComparison] = (), glossary: Glossary | None = None
+) -> list[Table]:
+    """Return the tables of one test set: scores, significance, mistakes, and kept terms.
 
     Args:
-        systems: the test set as each system translated it, by the name of the system.
-        comparisons: of systems, and of noisy input; those on other test sets are left out.
+        comparison: of all systems on the test set.
+        noise: of plain and noisy input; those of other test sets are left out.
+        glossary: terms to count; None: none.
     """
-    (name,) = {scored.text.name for scored in systems.values()}
+    systems = comparison.sets
     tables = [score_table({system: scored.scores for system, scored in systems.items()})]
-    for comparison in comparisons:
-        if comparison.test_set == name:
-            tables += significance_tables(comparison)
-    sources = source_table(systems)
-    return [*tables, *([sources] if sources.rows else []), mistake_table(systems)]
+    tables += significance_tables(comparison)
+    for of_noise in noise:
+        if of_noise.test_set == comparison.test_set:
+            tables += significance_tables(of_noise)
+    tables.append(mistake_table(systems))
+    if glossary is not None:
+        tables.append(glossary_table(systems, glossary))
+    return tables
 
 
 def score_table(scores_of_systems: Mapping[str, Sequence[Score]]) -> Table:
@@ -88,7 +93,7 @@ def score_table(scores_of_systems: Mapping[str, Sequence[Score]]) -> Table:
     else:
         notes += [f"{system}: {scores[0].label}" for system, scores in scores_of_systems.items()]
     if first.interval is not None:
-        notes.append("in brackets: 95% bootstrap interval")
+        notes.append(_IN_BRACKETS)
     notes += [f"{form}: {normalization}" for form, normalization in forms.items() if form != normalization]
     notes += dict.fromkeys(f"signature of {score.metric}: {score.signature}" for score in all_scores)
     return Table(
@@ -105,23 +110,6 @@ def short_form(normalization: str) -> str:
     if normalization == RAW:
         return RAW
     return "ZWNJ as space" if "ZWNJ as space" in normalization else "normalized"
-
-
-def source_table(systems: Mapping[str, ScoredSet]) -> Table:
-    """Return the chrF of each source of the corpus on raw text; without rows if the text is from one source."""
-    text = next(iter(systems.values())).text
-    sources = list(dict.fromkeys(text.origins))
-    rows = []
-    for source in sources if len(sources) > 1 else []:
-        numbers = [number for number, origin in enumerate(text.origins) if origin == source]
-        references = [text.references[number] for number in numbers]
-        row = [f"{source}, {len(numbers):,} sentences"]
-        for scored in systems.values():
-            hypotheses = [scored.hypotheses[number] for number in numbers]
-            _, chrf = compute_scores(hypotheses, references, metrics=("chrf",))
-            row.append(show_value("chrf", chrf.score))
-        rows.append(row)
-    return _table_by_system("raw text by source", systems, rows, unit="chrF")
 
 
 def mistake_table(systems: Mapping[str, ScoredSet]) -> Table:
@@ -162,11 +150,10 @@ def _table_by_system(
     systems: Mapping[str, ScoredSet],
     rows: Sequence[Sequence[str]],
     notes: Sequence[str] = (),
-    unit: str = "sentences",
 ) -> Table:
-    """Return a table on a test set with a column for each system; that of a single system has the unit as its name."""
+    """Return a table of counts on a test set, with a column for each system."""
     (test_set,) = {scored.text.name for scored in systems.values()}
-    columns = [excerpt(name, _MAX_LABEL) for name in systems] if len(systems) > 1 else [unit]
+    columns = [excerpt(name, _MAX_LABEL) for name in systems] if len(systems) > 1 else ["sentences"]
     return Table(title=f"{test_set}: {title}", header=["", *columns], rows=rows, notes=notes)
 
 
@@ -188,35 +175,32 @@ def significance_tables(comparison: SystemComparison) -> list[Table]:
     tables = []
     for normalization, tests in groupby(comparison.tests, key=lambda test: test.normalization):
         rows = []
-        notes = ["mean ± half CI: of the bootstrap resamples, with their 95% interval", *_P_VALUES]
+        notes = [_IN_BRACKETS, *_P_VALUES]
         for metric, tests_of_metric in groupby(tests, key=lambda test: test.metric):
             # Both methods have tested the same systems, in the order of `METHODS`.
             bootstrap, randomisation = tests_of_metric
             for resampled, exchanged in zip(bootstrap.systems, randomisation.systems, strict=True):
-                rows.append([metric, labels[resampled.system], *_test_cells(metric, resampled, exchanged)])
+                score, interval = show_score(metric, resampled.score, resampled.interval).split()
+                row = [metric, labels[resampled.system], score, interval]
+                if resampled.p_value is None:  # the baseline
+                    row += [_NO_VALUE] * 3
+                else:
+                    p_values = (f"{result.p_value:.4f}" for result in (resampled, exchanged))
+                    row += [f"{resampled.difference:+.2f}", *p_values]
+                rows.append(row)
             notes.append(f"signature of {metric}: {bootstrap.signature}")
             notes.append(f"signature of {metric}, p (ar): {randomisation.signature}")
             if metric in LOWER_IS_BETTER:
                 notes.append(f"lower is better: {metric}")
         table = Table(
             title=title + normalization,
-            header=["metric", "system", "score", "mean ± half CI", "difference", "p (bs)", "p (ar)"],
+            header=["metric", "system", "score", "interval", "difference", "p (bs)", "p (ar)"],
             rows=rows,
             text_columns=2,
             notes=[*notes, *sentence_notes],
         )
         tables.append(table)
     return tables
-
-
-def _test_cells(metric: MetricName, resampled: SystemResult, exchanged: SystemResult) -> list[str]:
-    """Return score, mean, difference and p-values of one system by both methods."""
-    numbers = (resampled.score, resampled.mean, resampled.half_interval)
-    score, mean, half_interval = (show_value(metric, number) for number in numbers if number is not None)
-    cells = [score, f"{mean} ± {half_interval}"]
-    if resampled.p_value is None:  # the baseline
-        return [*cells, *[_NO_VALUE] * 3]
-    return [*cells, f"{resampled.difference:+.2f}", f"{resampled.p_value:.4f}", f"{exchanged.p_value:.4f}"]
 
 
 def _count_sentences(sentences: int, left_out: Sequence[int]) -> str:

@@ -4,7 +4,6 @@ Marian's sinusoids have all sines first, then all cosines; ours alternate. The c
 any order that all its readers and writers share, so the export permutes them to Marian's order. D is the model width.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +23,19 @@ _TOKENS: Final = {
     "decoder_start_token_id": SOS,
     "forced_eos_token_id": None,  # Marian's own default forces token 0
 }
+_LAYER_MODULES: Final = {
+    "self_attention.query_key_value": ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
+    "self_attention.output": ("self_attn.out_proj",),
+    "self_attention_residual.norm": ("self_attn_layer_norm",),
+    "cross_attention.query": ("encoder_attn.q_proj",),
+    "cross_attention.key_value": ("encoder_attn.k_proj", "encoder_attn.v_proj"),
+    "cross_attention.output": ("encoder_attn.out_proj",),
+    "cross_attention_residual.norm": ("encoder_attn_layer_norm",),
+    "feed_forward.inner": ("fc1",),
+    "feed_forward.outer": ("fc2",),
+    "feed_forward_residual.norm": ("final_layer_norm",),
+}
+"""The modules of our layers, and those of Marian's that have their weights, one after the other."""
 _READERS: Final = ("embed_tokens", "shared", "lm_head", "q_proj", "k_proj", "v_proj", "fc1")
 """Weights (·, D) whose columns belong to the residual stream; their biases do not."""
 _WRITERS: Final = ("out_proj", "fc2", "layer_norm")  # weights and biases (D, ·) whose rows belong to that stream
@@ -54,7 +66,6 @@ def write_marian_weights(
         search: the run's search, from which the defaults of `generate` come.
         quantization: type of the weights: `float32`, `float16` or `bfloat16`.
     """
-    assert not marian_obstacles(config), "see check_format"
     tensors = {name: tensor.to(getattr(torch, quantization)) for name, tensor in _marian_tensors(model, config).items()}
     write_bytes(folder / "model.safetensors", save(tensors, metadata={"format": "pt"}))
     # transformers reads the shape from config.json, and the search from generation_config.json.
@@ -122,12 +133,14 @@ def _marian_tensors(model: Transformer, config: ModelConfig) -> dict[str, Tensor
         tensors["lm_head.weight"] = model.head_weight
     tensors["final_logits_bias"] = torch.zeros(1, len(model.head_weight))
 
-    # 2. Layers.
-    for side, stack in (("encoder", model.encoder), ("decoder", model.decoder)):
-        layers: Sequence[Any] = stack.layers
-        for number, layer in enumerate(layers):
-            for name, tensor in _layer_tensors(layer).items():
-                tensors[f"model.{side}.layers.{number}.{name}"] = tensor
+    # 2. Layers. Our projections are fused in one matrix; Marian has one for each of q, k and v.
+    for name, tensor in model.state_dict().items():
+        path = name.split(".")
+        if path[1] == "layers":
+            layer, module, kind = ".".join(path[:3]), ".".join(path[3:-1]), path[-1]
+            marian_names = _LAYER_MODULES[module]
+            for marian_name, part in zip(marian_names, tensor.chunk(len(marian_names)), strict=True):
+                tensors[f"model.{layer}.{marian_name}.{kind}"] = part
 
     # 3. Order: our column for each Marian column, sines before cosines.
     columns = torch.arange(config.d_model)
@@ -139,32 +152,4 @@ def _marian_tensors(model: Transformer, config: ModelConfig) -> dict[str, Tensor
         elif module.endswith(_READERS) and kind == "weight":
             tensor = tensor[:, order]
         tensors[name] = tensor.detach().float().cpu().clone().contiguous()
-    return tensors
-
-
-def _layer_tensors(layer: Any) -> dict[str, Tensor]:
-    """Return the weights of an encoder or decoder layer, by their names inside Marian's layer."""
-    self_attention = layer.self_attention
-    modules = {
-        "self_attn.out_proj": self_attention.output,
-        "self_attn_layer_norm": layer.self_attention_residual.norm,
-        "fc1": layer.feed_forward.inner,
-        "fc2": layer.feed_forward.outer,
-        "final_layer_norm": layer.feed_forward_residual.norm,
-    }
-    fused_projections = {"self_attn": [self_attention.query_key_value]}  # q, k and v, one after the other
-    if hasattr(layer, "cross_attention"):
-        cross = layer.cross_attention
-        modules["encoder_attn.out_proj"] = cross.output
-        modules["encoder_attn_layer_norm"] = layer.cross_attention_residual.norm
-        fused_projections["encoder_attn"] = [cross.query, cross.key_value]
-    tensors: dict[str, Tensor] = {}
-    # Our projections are fused in one matrix; Marian has one for each of q, k and v.
-    for kind in ("weight", "bias"):
-        for name, module in modules.items():
-            tensors[f"{name}.{kind}"] = getattr(module, kind)
-        for name, parts in fused_projections.items():
-            projections = torch.cat([getattr(part, kind) for part in parts]).chunk(3)
-            for letter, projection in zip("qkv", projections, strict=True):
-                tensors[f"{name}.{letter}_proj.{kind}"] = projection
     return tensors

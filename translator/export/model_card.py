@@ -5,10 +5,9 @@ from typing import Final
 
 import jinja2
 
-from translator.config import Config, SourceConfig
+from translator.config import Config
 from translator.config.corpus_section import ENGLISH
 from translator.corpus.held_out import left_out_note
-from translator.corpus.public_corpora import DATASETS
 from translator.evaluation.results import saved_scores
 from translator.evaluation.text_variants import RAW
 from translator.inference.engines.exported import ExportIndex
@@ -35,7 +34,7 @@ def model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
         run: its folder, for the scores of the exported checkpoint.
     """
     search, placeholders = config.search, config.subword.placeholders
-    scores = [score for score in saved_scores(run) if score.checkpoint == index.state.name]
+    scores = [score for score in saved_scores(run.evaluation_folder) if score.checkpoint == index.state.name]
     licences = {source.licence for source in config.corpus.sources}
     licence = licences.pop() if len(licences) == 1 else None
     text = _ENVIRONMENT.get_template("model_card.md.j2").render(
@@ -50,7 +49,6 @@ def model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
         beam=search.beam_size if search.method == "beam" else 1,
         longest=min(_LONGEST_INPUT, index.state.model.max_positions - 1),  # longer input would exceed the positions
         normalizer_file=("" if index.format == "marian" else "subword/") + run.normalizer_file.name,
-        origin=_origin,
         scores=scores,
         raw_scores=[score for score in scores if score.normalization == RAW],
         left_out_note=left_out_note,
@@ -68,16 +66,3 @@ def licence_warnings(config: Config) -> list[str]:
         elif _NON_COMMERCIAL.search(source.licence):
             warnings.append(f"the licence of `{source.name}` forbids commercial use: {source.licence}")
     return warnings
-
-
-def _origin(source: SourceConfig) -> str:
-    """Return where a corpus comes from, as its recipe says, or as its name suggests."""
-    if source.obtain and source.obtain.strip():
-        return " ".join(source.obtain.split())
-    if source.licence is not None:
-        return "origin is not stated"
-    # A name is a hint and no proof, so the card says `not stated`.
-    dataset = DATASETS.get(source.name)
-    if dataset is not None:
-        return f"not stated; a public corpus of this name is {dataset.title} ({dataset.licence}, {dataset.home})"
-    return "not stated"

@@ -10,13 +10,12 @@ from translator.checkpoint.files import load_model, write_checkpoint
 from translator.checkpoint.state import MODEL_FILE, pin_checkpoint, step_folder
 from translator.config import Config, ModelConfig, resolved_yaml
 from translator.corpus.normalizer.normalizer_file import rules_of_run
-from translator.corpus.normalizer.rules import NormalizerRules
-from translator.errors import InputError, RunError
+from translator.errors import InputError
 from translator.export.marian import marian_obstacles, write_marian_weights
 from translator.export.marian_tokenizer import write_marian_tokenizer
 from translator.export.model_card import licence_warnings, model_card
 from translator.inference.engines.ctranslate2_writer import write_ctranslate2
-from translator.inference.engines.exported import CARD_FILE, ExportIndex, is_export, read_index, write_index
+from translator.inference.engines.exported import CARD_FILE, ExportIndex, write_index
 from translator.inference.engines.run_subword import load_subword
 from translator.run.files import new_folder, write_text
 from translator.run.folder import MARK, RunFolder
@@ -28,7 +27,6 @@ QUANTIZATIONS: Final = {
     "safetensors": ("float32",),
 }
 """The formats, and the supported types of weights; the first is the default."""
-FORMATS: Final = tuple(QUANTIZATIONS)
 _SEARCH_PRECISIONS: Final = {"float32": "auto", "bfloat16": "bf16", "int8": "int8"}
 """`search.precision` for a type of weights; any other type computes in float32."""
 
@@ -52,30 +50,22 @@ def export_run(
 
     Raises:
         RunError: the run, its checkpoint or its scores are damaged or missing; or another process writes `folder`.
-        InputError: the format does not support this model or type, `folder` is not empty, or a library is missing.
+        InputError: the format does not support this model or type, or a library is missing.
+        StorageError: `folder` is not empty, or cannot be written.
     """
-    # 1. Check the request before the weights are read.
+    # 1. Check the request before the weights are read, which takes seconds.
     run = RunFolder.open(run_folder)
     target = Path(folder).resolve()
-    if is_export(run.path) and read_index(run.path).format == "ctranslate2":
-        raise RunError(
-            f"{run.path} is an export for CTranslate2 and has no checkpoint to export; give the run folder itself"
-        )
-    # Reading weights takes seconds, so all that can be refused without them is refused first.
-    if target.is_dir() and any(target.iterdir()):
-        advice = "existing files are never overwritten; choose another folder, or delete this one first"
-        raise InputError(f"cannot export to {folder}: the folder is not empty; {advice}")
     config = run.config()
     # The checkpoint is pinned, since a training may move `best` meanwhile.
     pinned = pin_checkpoint(run.checkpoints_folder, checkpoint)
-    chosen_format, weight_type = check_format(format, quantization, pinned.state.model)
+    weight_type = check_format(format, quantization, pinned.state.model)
 
     # 2. Read.
     model = load_model(pinned, torch.device("cpu"))
     subword = load_subword(run, pinned.state)
-    rules = rules_of_run(run)
     index = ExportIndex(
-        format=chosen_format,
+        format=format,
         quantization=weight_type,
         run=run.path.resolve().name,
         identity=pinned.identity,
@@ -84,17 +74,17 @@ def export_run(
 
     # 3. Write.
     with new_folder(target, replace=False) as beside:
-        if chosen_format == "ctranslate2":
+        if format == "ctranslate2":
             write_ctranslate2(beside, model, pinned.state.model, subword, weight_type)
-            _write_run_files(beside, run, config, index, rules)
-        elif chosen_format == "marian":
+            _write_run_files(beside, run, config, index)
+        elif format == "marian":
             write_marian_weights(beside, model, pinned.state.model, config.search, weight_type)
             write_marian_tokenizer(beside, run.subword_folder, config.batching.max_length, config.corpus.languages)
-            write_text(beside / run.normalizer_file.name, rules.to_json())
+            write_text(beside / run.normalizer_file.name, rules_of_run(run).to_json())
         else:  # a run folder of one checkpoint
             path = step_folder(beside / "checkpoints", pinned.state.step)
             write_checkpoint(path, pinned.state, {MODEL_FILE: model.state_dict()})
-            _write_run_files(beside, run, config, index, rules)
+            _write_run_files(beside, run, config, index)
         write_text(beside / CARD_FILE, model_card(index, config, run))
         write_index(beside, index)
     for warning in licence_warnings(config):
@@ -102,23 +92,20 @@ def export_run(
     return target
 
 
-def _write_run_files(export: Path, run: RunFolder, config: Config, index: ExportIndex, rules: NormalizerRules) -> None:
+def _write_run_files(export: Path, run: RunFolder, config: Config, index: ExportIndex) -> None:
     """Write what makes an export usable like a run: subword models, normalizer, config.yaml, confidence."""
     subword_folder = export / "subword"
     subword_folder.mkdir()
     for file in run.subword_folder.iterdir():
         shutil.copyfile(file, subword_folder / file.name)  # without its mode: a new file obeys the umask
-    write_text(subword_folder / run.normalizer_file.name, rules.to_json())  # a run of an older version has none
     if run.confidence_file.is_file():
         shutil.copyfile(run.confidence_file, export / run.confidence_file.name)
     precision = _SEARCH_PRECISIONS.get(index.quantization, "float32")
     write_text(export / "config.yaml", _shared_config(config, index.run, precision))
 
 
-def check_format(name: str, quantization: str | None, config: ModelConfig) -> tuple[str, str]:
-    """Return the format and the type of its weights; raise InputError if it does not support a model of `config`."""
-    if name not in FORMATS:
-        raise InputError(f"cannot export to `{name}`; choose one of: {', '.join(FORMATS)}")
+def check_format(name: str, quantization: str | None, config: ModelConfig) -> str:
+    """Return the type of the weights in a format; raise InputError if it does not support a model of `config`."""
     types = QUANTIZATIONS[name]
     if quantization is not None and quantization not in types:
         raise InputError(f"{name} cannot hold weights as `{quantization}`; choose one of: {', '.join(types)}")
@@ -129,7 +116,7 @@ def check_format(name: str, quantization: str | None, config: ModelConfig) -> tu
         raise InputError(
             f"the Marian format of Hugging Face does not support this model: {'; '.join(obstacles)}. {advice}"
         )
-    return name, quantization or types[0]
+    return quantization or types[0]
 
 
 def _shared_config(config: Config, name: str, precision: str) -> str:

@@ -28,6 +28,13 @@ from translator.subword.source_text import one_line
 class Translator(LoadedModel):
     """Translates text in the direction of its run. Thread-safe."""
 
+    def use_own_threads(self) -> None:
+        """Give torch the number of threads of the run; CTranslate2 has threads of its own."""
+        if self.searcher.name == "torch":
+            from translator.speed.device import use_threads  # it imports torch, which CTranslate2 does without
+
+            use_threads(self.threads)
+
     def translate(self, text: str) -> str:
         """Return the translation of one text, on one line; see `translate_lines`."""
         (line,) = self.translate_lines([text])

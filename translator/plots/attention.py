@@ -23,7 +23,7 @@ Kind = Literal["cross", "encoder", "decoder"]
 """`cross` is the decoder's attention to the encoder, `encoder` and `decoder` that of either to itself."""
 Weights = npt.NDArray[np.float32]
 _POINTS_PER_INCH: Final = 72
-_MARGIN: Final = 1.9  # inches, for the labels and the colour scale
+_MARGIN: Final = 1.9  # inches, for the labels and the colour scale; what is left over is cut off
 _MIN_WIDTH: Final = 4.2  # inches
 _MAX_LABEL_SIZE: Final = 9.0  # points
 _CELL_RANGE: Final = (0.13, 0.36)  # inches; smaller cells would make labels unreadable
@@ -85,9 +85,8 @@ def chosen_maps(weights: Weights, layer: str, head: str) -> list[list[tuple[str,
     Raises InputError: the model has no such layer or head.
     """
     layer_count, head_count = weights.shape[:2]
-    layers = [layer_count] if layer == "last" else _numbers("layer", layer, "last", layer_count)
     rows = []
-    for layer_number in layers:
+    for layer_number in _numbers("layer", layer, "last", layer_count):
         of_layer = weights[layer_number - 1]  # (H, T, S)
         row = []
         if head == "mean":
@@ -104,6 +103,8 @@ def _numbers(name: str, choice: str, usual_choice: str, count: int) -> list[int]
     numbers = list(range(1, count + 1))
     if choice == "all":
         return numbers
+    if choice == usual_choice:
+        return numbers[-1:]
     if choice in map(str, numbers):
         return [int(choice)]
     raise InputError(
@@ -132,10 +133,8 @@ def attention_figure(
     column_count = len(rows[0])
     cell = float(np.clip((PAGE_INCHES - _MARGIN) / (column_count * len(keys)), *_CELL_RANGE))
     label_size = min(_MAX_LABEL_SIZE, 0.7 * cell * _POINTS_PER_INCH)
-    # The labels of the keys stand upright below the maps; a letter is about 0.6 of its size wide.
-    label_height = 0.55 + max(map(len, key_labels)) * 0.6 * label_size / _POINTS_PER_INCH
     width = max(cell * column_count * len(keys) + _MARGIN, _MIN_WIDTH)
-    height = (cell * len(queries) + 0.3) * len(rows) + label_height
+    height = (cell * len(queries) + 0.3) * len(rows) + _MARGIN
 
     # 2. Draw the maps.
     figure = Figure(figsize=(width, height), layout="compressed")  # cells are squares

@@ -12,7 +12,7 @@ from translator.config.loading import config_of
 from translator.config.paths import absolute_path
 from translator.corpus.reading.pairs import read_pairs
 from translator.errors import CorpusError
-from translator.recipes.recipe_text import Choice, put_settings, recipe_text, recipe_values
+from translator.recipes.recipe_text import Choice, put_settings, recipe_text, recipe_values, source_values
 from translator.run.files import write_text
 from translator.run.logging import progress_bar
 
@@ -138,7 +138,7 @@ def plan_settings(
     # Several corpora differ in style, so the model learns the style of each.
     if len(sources) > 1:
         sources = [source.model_copy(update={"tag": True}) for source in sources]
-    values["corpus"] = {"direction": direction, "sources": _described(sources)}
+    values["corpus"] = {"direction": direction, "sources": source_values(sources)}
     choices = _choices_for_gpu(size.sentences) if gpu else _choices_for_cpu(size.sentences)
     if direction == "fa-en":
         choices += leave_english_alone()
@@ -205,7 +205,7 @@ def find_recipe(
 def as_overrides(sources: Sequence[SourceConfig]) -> list[str]:
     """Return the overrides that put `sources` into a recipe, with a run folder of their name."""
     return [
-        f"corpus.sources={json.dumps(_described(sources), ensure_ascii=False)}",
+        f"corpus.sources={json.dumps(source_values(sources), ensure_ascii=False)}",
         f"run.directory=runs/{_name(sources)}",
     ]
 
@@ -217,10 +217,6 @@ def _files(sources: Sequence[SourceConfig]) -> list[tuple[str, ...]]:
         paths = (source.path, source.source_path, source.target_path)
         files.append(tuple(absolute_path(path) for path in paths if path is not None))
     return files
-
-
-def _described(sources: Sequence[SourceConfig]) -> list[dict[str, Any]]:
-    return [source.model_dump(mode="json", exclude_defaults=True) for source in sources]
 
 
 def _name(sources: Sequence[SourceConfig]) -> str:

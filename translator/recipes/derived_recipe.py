@@ -1,7 +1,6 @@
 """Recipes derived from another run: its settings, changed, with its text among the sources."""
 
 import contextlib
-import itertools
 from collections.abc import Container, Sequence
 from pathlib import Path
 
@@ -9,7 +8,7 @@ from translator.config import Config, SourceConfig, load_config
 from translator.config.loading import config_of
 from translator.config.writing import settings
 from translator.errors import ConfigError, InputError
-from translator.recipes.recipe_text import Choice, put_settings, recipe_text
+from translator.recipes.recipe_text import Choice, put_settings, recipe_text, source_values
 from translator.run.files import write_text
 from translator.run.folder import RunFolder
 
@@ -28,10 +27,10 @@ def derived_folder(output: str, parent: RunFolder) -> Path:
 
 
 def free_name(name: str, taken_names: Container[str]) -> str:
-    """Return `name`, or `name`-new, or `name`-new-2 and so on: the first that is not taken."""
-    numbered_names = (f"{name}-new-{number}" for number in itertools.count(2))
-    candidates = itertools.chain([name, f"{name}-new"], numbered_names)
-    return next(candidate for candidate in candidates if candidate not in taken_names)
+    """Return `name`, or `name`-new and so on: the first that is not taken."""
+    while name in taken_names:
+        name += "-new"
+    return name
 
 
 def names_of(config: Config) -> set[str]:
@@ -60,7 +59,7 @@ def derive(
     Raises ConfigError: a value is wrong, or the file exists and says something else.
     """
     values = settings(parent.config())
-    values["corpus"]["sources"] = [source.model_dump(mode="json", exclude_defaults=True) for source in sources]
+    values["corpus"]["sources"] = source_values(sources)
     put_settings(values, changes)
     config = config_of(values, f"the settings of {parent.path}, changed", overrides)
     config = config.model_copy(update={"run": config.run.model_copy(update={"directory": str(folder)})})

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from translator.config import load_config
+from translator.config import SourceConfig, load_config
 from translator.config.document import RecipeLoader
 from translator.config.loading import shipped_recipes
 
@@ -32,6 +32,11 @@ def recipe_values(recipe: str) -> dict[str, Any]:
         file = shipped_recipes()[recipe]
     values: dict[str, Any] = yaml.load(file.read_text(encoding="utf-8"), RecipeLoader)  # noqa: S506 - a SafeLoader
     return values
+
+
+def source_values(sources: Iterable[SourceConfig]) -> list[dict[str, Any]]:
+    """Return what a recipe says of its sources: all but the defaults."""
+    return [source.model_dump(mode="json", exclude_defaults=True) for source in sources]
 
 
 def put_settings(values: dict[str, Any], choices: Iterable[Choice]) -> None:

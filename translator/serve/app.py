@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import asdict
-from importlib.metadata import version
-from platform import python_version
 from typing import Annotated, Any, Final, Self
 
 from fastapi import FastAPI, HTTPException, Request
@@ -146,7 +144,6 @@ def _model_description(translator: Translator, limits: Limits) -> dict[str, Any]
             "bytes": limits.bytes,
             "translations": most_translations(translator.search),
         },
-        "versions": {"translator": __version__, "python": python_version(), "torch": version("torch")},
     }
 
 
@@ -183,8 +180,6 @@ def _check_limits(model: dict[str, Any], lines: Sequence[str], form: Form) -> No
             f"{form.translations} translations of a line are requested, but the limit of this server with "
             f"{model['search']['method']} search is {largest_count}"
         )
-    if form.attention and not model["attention"]:
-        raise InputError(f"the {model['engine']} engine does not provide attention")
     if form.terms and not model["placeholders"]:
         raise InputError("this model has no placeholders for terms, so it takes no glossary")
 

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from translator.inference.translation import Translation
 from translator.inference.translator import Translator
@@ -91,10 +91,14 @@ class Batcher:
 
         # 1. Translate in another thread, so that requests arrive meanwhile.
         texts = [text for text, _ in lines]
-        settings: dict[str, Any] = {"count": form.translations, "attention": form.attention, "check": check}
-        if form.terms:
-            settings["glossary"] = Glossary(dict(form.terms))
-        translate = partial(self._translator.translations, texts, **settings)
+        translate = partial(
+            self._translator.translations,
+            texts,
+            count=form.translations,
+            attention=form.attention,
+            check=check,
+            glossary=Glossary(dict(form.terms)) if form.terms else None,
+        )
         problem: Exception | None = None
         translations: Sequence[LineTranslations] = []
         try:

@@ -16,7 +16,6 @@ from translator.corpus.reading.languages import language_of
 from translator.errors import InputError, TranslatorError
 from translator.inference.text.checks import checked_texts
 from translator.serve.batcher import Form, LineTranslations
-from translator.subword.source_text import is_mostly_in_script
 
 Translate = Callable[[Sequence[str], Form, Request], Awaitable[Sequence[LineTranslations]]]
 """Returns the translations of each line; raises what the API answers."""
@@ -68,14 +67,14 @@ def add_libretranslate(app: FastAPI, translate: Translate, languages: Languages,
         # The best translation of each text, then the others.
         remaining = iter(translations)
         ranked = [_joined([next(remaining) for _ in text], count) for text in lines]
-        is_list = isinstance(parameters.q, list)
-        answer: dict[str, Any] = {"translatedText": _one_or_all([texts[0] for texts in ranked], is_list)}
+        answers: dict[str, list[Any]] = {"translatedText": [texts[0] for texts in ranked]}
         if count > 1:
-            answer["alternatives"] = _one_or_all([texts[1:] for texts in ranked], is_list)
-        if parameters.source == "auto":
-            detected = [_detected(text, languages) for text in texts]
-            answer["detectedLanguage"] = _one_or_all(detected, is_list)
-        return JSONResponse(answer)
+            answers["alternatives"] = [texts[1:] for texts in ranked]
+        if parameters.source == "auto":  # it is the language of the model
+            answers["detectedLanguage"] = [{"language": source.code, "confidence": 100.0}] * len(texts)
+        if isinstance(parameters.q, list):
+            return JSONResponse(answers)
+        return JSONResponse({key: values[0] for key, values in answers.items()})
 
 
 async def _read(request: Request) -> _TranslateRequest:
@@ -107,15 +106,3 @@ def _joined(translations: Sequence[LineTranslations], count: int) -> list[str]:
     for rank in range(length):
         texts.append("\n".join(line[min(rank, len(line) - 1)].text for line in translations))
     return texts
-
-
-def _one_or_all(answers: list[Any], is_list: bool) -> Any:
-    """Return the answers of a list of texts, or the answer of a single text."""
-    return answers if is_list else answers[0]
-
-
-def _detected(text: str, languages: Languages) -> dict[str, Any]:
-    """Return the language of a text by its script."""
-    source, target = languages
-    is_source = is_mostly_in_script(text, source.script)
-    return {"language": source.code if is_source else target.code, "confidence": 100.0}

@@ -13,7 +13,15 @@ from translator.config.resuming import NO_CHANGES, Changes, shared_settings
 from translator.corpus.held_out import write_held_out
 from translator.data import DataHandler
 from translator.data.preparation_report import preparation_report, warn_of_few_pairs
-from translator.evaluation import Score, TranslatedPair, as_evaluated, evaluate_run, saved_scores, search_label
+from translator.evaluation import (
+    Score,
+    System,
+    TranslatedPair,
+    evaluate_systems,
+    evaluated_search,
+    saved_scores,
+    search_label,
+)
 from translator.evaluation.confidence_fit import keep_confidence
 from translator.evaluation.test_sets import own_texts
 from translator.run.files import hold_folder
@@ -67,7 +75,7 @@ def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) ->
         if distributed.main:
             caution_about_gpu(config.run.device, device)
             changes = run.check(config, allow_changed)
-            saved_scores(run)  # report a damaged file of scores now, not after the training
+            saved_scores(run.evaluation_folder)  # report a damaged file of scores now, not after the training
             stack.enter_context(hold_folder(run.path))
         else:
             LOGGER.setLevel(logging.ERROR)
@@ -167,13 +175,17 @@ def _evaluate(
     checkpoint = find_checkpoint(run.checkpoints_folder, "best").name
     if progress.best_score is None:
         LOGGER.warning("no validation has a finite %s, so `best` is %s", config.training.best_metric, checkpoint)
-    search = search_label(as_evaluated(config.search))
-    scores = [score for score in saved_scores(run) if score.checkpoint == checkpoint and score.search == search]
+    search = search_label(evaluated_search(run))
+    scores = [
+        score
+        for score in saved_scores(run.evaluation_folder)
+        if score.checkpoint == checkpoint and score.search == search
+    ]
     # Scores on other texts alone do not show how good the run is.
     test_sets = own_texts(run, "test").keys()
     if scores and test_sets <= {score.test_set for score in scores}:
         return scores, []
     LOGGER.info("training is over: %s; evaluating the best checkpoint", reason)
-    evaluation = evaluate_run(run, checkpoint=checkpoint, own_recipe=True)
+    evaluation = evaluate_systems([System((run,), checkpoint)], own_recipe=True)
     show_test_scores(run.tensorboard_folder, evaluation.scores, has_own_set=True)
     return evaluation.scores, evaluation.samples

@@ -28,7 +28,7 @@ CARD_FILE: Final = "README.md"  # has no checksum, so that its owner may edit it
 class ExportIndex:
     """The content of export.json: the format and origin of an exported folder."""
 
-    format: str  # a name in `export.package.FORMATS`
+    format: str  # a name in `export.package.QUANTIZATIONS`
     quantization: str  # type of the weights
     run: str  # its name
     identity: str  # hash of the weights of the run's checkpoint
