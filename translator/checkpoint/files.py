@@ -23,7 +23,7 @@ from translator.checkpoint.state import (
     PinnedCheckpoint,
     TensorFile,
     other_checkpoints,
-    read_description,
+    read_checkpoint,
     verify_file,
 )
 from translator.core.transformer import Transformer
@@ -93,9 +93,9 @@ def _write_tensors(file: Path, tensors: Mapping[str, Tensor]) -> None:
 
 def load_checkpoint(path: Path) -> LoadedCheckpoint:
     """Return the checkpoint in `path`; raise CheckpointError if it is damaged or its format is unsupported."""
-    description = read_description(path)
-    tensors = [_read_tensors(path, name, description.sha256) for name in (MODEL_FILE, OPTIMIZER_FILE, AVERAGE_FILE)]
-    return LoadedCheckpoint(description.state, *tensors)
+    checkpoint = read_checkpoint(path)
+    tensors = [_read_tensors(path, name, checkpoint.sha256) for name in (MODEL_FILE, OPTIMIZER_FILE, AVERAGE_FILE)]
+    return LoadedCheckpoint(checkpoint.state, *tensors)
 
 
 def load_weights(path: Path) -> tuple[CheckpointState, dict[str, Tensor]]:
@@ -103,8 +103,8 @@ def load_weights(path: Path) -> tuple[CheckpointState, dict[str, Tensor]]:
 
     Raises CheckpointError: the checkpoint is damaged, or a weight is not finite.
     """
-    description = read_description(path)
-    return description.state, _read_weights(path, description.sha256)
+    checkpoint = read_checkpoint(path)
+    return checkpoint.state, _read_weights(path, checkpoint.sha256)
 
 
 def load_model(checkpoint: PinnedCheckpoint, device: torch.device) -> Transformer:
