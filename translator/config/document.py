@@ -45,8 +45,9 @@ class Document:
 
     def __init__(self, text: str, name: str = "") -> None:
         self.problems: list[str] = []  # in the document itself, such as duplicate keys
-        self._places = {"": name or "line 1"}  # of each value, by its dotted path
+        self._places: dict[str, str] = {}  # of each value, by its dotted path
         value = self._read(text, name, "")
+        self._places[""] = name or "line 1"
         self.values: Any = {} if value is None else value
 
     def _read(self, text: str, name: str, path: str) -> Any:
@@ -56,6 +57,9 @@ class Document:
             loader.name = name
             node = loader.get_single_node()
             value = None if node is None else loader.construct_document(node)
+            # What stood at the path has no place any more.
+            places = self._places.items()
+            self._places = {key: place for key, place in places if not f"{key}.".startswith(f"{path}.")}
             self._note_places(node, path)
         # PyYAML raises built-in errors for `!!bool x`, `!!timestamp x` and a sexagesimal number of 1000 digits.
         except (yaml.YAMLError, ValueError, LookupError, AttributeError, OverflowError, RecursionError) as error:
@@ -82,22 +86,19 @@ class Document:
         place = _OVERRIDE + override
         path, equals, text = override.partition("=")
         keys = [key.strip() for key in path.split(".")]
-        path = dotted(keys)
         try:
             if not equals or not all(keys):
                 raise ConfigError("write it as key.path=value, for example training.max_steps=2000")
-            # What stands there now has no place any more.
-            self._places = {key: old for key, old in self._places.items() if not f"{key}.".startswith(f"{path}.")}
             try:
-                value = self._read(text, place, path)
+                value = self._read(text, place, dotted(keys))
             except ConfigError as error:
                 raise ConfigError(f"the value is {error}; if it is text, quote it") from error
             self.values = _with_value(self.values, "", keys, value)
+            # Sections that were missing are there because of the override.
+            for end in range(len(keys)):
+                self._places.setdefault(dotted(keys[: end + 1]), place)
         except ConfigError as error:
             self.problems.append(f"{place}: {error}")
-        # Sections that were missing are there because of the override.
-        for end in range(len(keys)):
-            self._places.setdefault(dotted(keys[: end + 1]), place)
 
     def place(self, path: KeyPath) -> str:
         """Return the place of `path`, or of the nearest enclosing key: `line 12`, the name, or the override."""
