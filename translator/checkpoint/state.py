@@ -18,12 +18,10 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, TypeAdapter, with_config
-from safetensors import SafetensorError, safe_open
 
 from translator.config import ModelConfig
 from translator.corpus.normalizer.rules import NormalizerRules
 from translator.errors import CheckpointError
-from translator.run.files import sha256_of_file
 from translator.run.records import STRICT, RecordError, WholeNumber, read_signed_record
 
 MODEL_FILE: Final = "model.safetensors"
@@ -193,21 +191,3 @@ def read_checkpoint(path: Path) -> PinnedCheckpoint:
 def read_state(path: Path) -> CheckpointState:
     """Return the state of the checkpoint in `path`; errors as `load_checkpoint`."""
     return read_checkpoint(path).state
-
-
-def verify_file(path: Path, name: str, digest: str) -> None:
-    """Raise DamagedCheckpointError if a file of the checkpoint in `path` is unreadable or has the wrong checksum.
-
-    The checksum may be right where the content is not safetensors, if another program wrote both.
-    """
-    try:
-        actual_digest = sha256_of_file(path / name)
-    except OSError as error:
-        raise DamagedCheckpointError(f"cannot read {path / name} ({error.strerror})", path) from error
-    if actual_digest != digest:
-        raise DamagedCheckpointError(f"{path / name} does not match its checksum", path)
-    try:
-        with safe_open(path / name, "numpy"):  # reads the header
-            pass
-    except SafetensorError as error:
-        raise DamagedCheckpointError(f"cannot read {path / name} ({error})", path) from error
