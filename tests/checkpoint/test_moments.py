@@ -9,7 +9,6 @@ from translator.core.optimizer import ModelOptimizer, OptimizerSettings
 from translator.speed.loss_scale import FIRST_FACTOR, ScaledOptimizer
 
 SETTINGS = OptimizerSettings(clip=None)
-NORM = torch.tensor(1.0)
 
 
 def test_a_run_may_continue_without_its_loss_scale_and_gain_one() -> None:
