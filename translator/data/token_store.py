@@ -86,7 +86,7 @@ class PairStore:
         self.sides = sides
         # The number of the first pair of each source; the last entry is the number of all pairs.
         self.starts: NDArray[np.int64] = np.cumsum([0, *pairs.values()], dtype=np.int64)
-        self._files = [_mapped(folder, side, len(self)) for side in sides]
+        self._files = [_mapped(folder, side) for side in sides]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the place of the files, which another process opens itself."""
@@ -120,19 +120,12 @@ class PairStore:
         return np.split(usable, np.searchsorted(usable, self.starts[1:-1]))
 
 
-def _mapped(folder: Path, side: Side, sentences: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return offsets and ids of a side, memory-mapped.
-
-    Raises StorageError: a size is not that of the number of `sentences`.
-    """
+def _mapped(folder: Path, side: Side) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return offsets and ids of a side, memory-mapped; raise StorageError if a file has not the size that it names."""
     try:
         # A memmap is slow to slice.
         offsets = np.asarray(np.load(folder / f"{side}.offsets.npy", mmap_mode="r"))
         ids = np.asarray(np.load(folder / f"{side}.ids.npy", mmap_mode="r"))
-        if len(offsets) != sentences + 1:
-            raise ValueError(f"{len(offsets) - 1:,} sentences instead of {sentences:,}")
-        if len(ids) != offsets[-1]:
-            raise ValueError(f"{len(ids):,} tokens instead of {offsets[-1]:,}")
     except (OSError, ValueError, EOFError) as error:
         raise damaged(f"the token store {folder / side}", str(error), folder.parent) from error
     return offsets, ids
