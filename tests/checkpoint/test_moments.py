@@ -1,6 +1,5 @@
 """The moments in a checkpoint: those of each optimizer, and the state of the loss scale."""
 
-
 from tests.support.optimizer_steps import make_update, network
 from tests.support.tiny_runs import assert_same_bits
 from translator.checkpoint.moments import moments_of, restore_moments
