@@ -15,18 +15,17 @@ from translator.checkpoint.retention import newest_whole
 from translator.checkpoint.state import pin_checkpoint, steps_saved
 from translator.errors import CheckpointError, InputError, RunError
 from translator.run.files import hold_folder
-from translator.run.folder import RunFolder
 
 SCORES = {1: 8.0, 2: 9.0, 3: 1.0, 4: 5.0}
 
 
 @pytest.mark.parametrize(
-    ("which", "lower_is_better", "steps"),
-    [("last", False, [2, 3, 4]), ("best", False, [1, 2, 4]), ("best", True, [1, 3, 4])],
+    ("which", "steps"),
+    [("last", [2, 3, 4]), ("best", [1, 2, 4])],
 )
-def test_averaging_saves_the_mean_weights(tmp_path: Path, which: Any, lower_is_better: bool, steps: list[int]) -> None:
+def test_averaging_saves_the_mean_weights(tmp_path: Path, which: str, steps: list[int]) -> None:
     weights = {step: save(tmp_path, step, score=score).state_dict() for step, score in SCORES.items()}
-    path = average_checkpoints(tmp_path, 3, which, lower_is_better=lower_is_better)
+    path = average_checkpoints(tmp_path, 3, which)
     checkpoint = pin_checkpoint(tmp_path, "averaged")
     assert (checkpoint.path, checkpoint.state.name) == (path, "averaged")
     assert (checkpoint.state.averaged_steps, checkpoint.state.step) == (steps, 4)
@@ -72,11 +71,3 @@ def test_a_run_that_is_in_training_is_not_averaged(tiny: Any) -> None:
     with hold_folder(run.path), pytest.raises(RunError, match="another process uses"):
         average_run(run.path, 1, "last")
     assert not (run.checkpoints_folder / "averaged").exists()
-
-
-def test_the_best_checkpoints_of_a_run_by_loss_have_the_lowest_scores(tiny: Any) -> None:
-    run = RunFolder(Path(tiny().run.directory))
-    run.write(tiny("training.best_metric=loss"))
-    for step, score in SCORES.items():
-        save(run.checkpoints_folder, step, score=score)
-    assert "the mean of the weights of steps 3, 4;" in average_run(run.path, 2, "best")

@@ -12,11 +12,11 @@ from translator.checkpoint.state import CheckpointState, step_folder, steps_save
 from translator.errors import CheckpointError
 
 
-def restore(folder: Path, *, lower_is_better: bool = False) -> int:
+def restore(folder: Path) -> int:
     """Set damaged checkpoints aside, as a resumed run does; return the step of the newest intact one."""
     newest = newest_whole(folder)
     assert newest is not None
-    go_back_to(folder, newest.state.step, lower_is_better=lower_is_better)
+    go_back_to(folder, newest.state.step)
     return newest.state.step
 
 
@@ -43,18 +43,16 @@ def test_last_intact_checkpoint_is_used(tmp_path: Path, name: str, harm: str, ca
     assert "an older one is used, that of step 2" in warning
 
 
-@pytest.mark.parametrize(
-    ("scores", "lower_is_better", "next_best"), [((7, 3), False, 1), ((7, 3), True, 2), ((None, None), False, None)]
-)
+@pytest.mark.parametrize(("scores", "next_best"), [((7, 3), 1), ((-7, -3), 2), ((None, None), None)])
 def test_damaged_best_is_replaced_by_the_next_best_if_any_has_a_score(
-    tmp_path: Path, scores: tuple[float | None, ...], lower_is_better: bool, next_best: int | None
+    tmp_path: Path, scores: tuple[float | None, ...], next_best: int | None
 ) -> None:
     assert newest_whole(tmp_path) is None
     for step, score in enumerate((*scores, 2.0), start=1):
         save(tmp_path, step, score=score)
     mark_best(tmp_path, 3)
     damage(tmp_path, 3)
-    assert restore(tmp_path, lower_is_better=lower_is_better) == 2
+    assert restore(tmp_path) == 2
     assert (tmp_path / "best").is_symlink() == (next_best is not None)
     if next_best is not None:
         assert named(tmp_path, "best") == f"step-{next_best:06d}"
@@ -84,7 +82,6 @@ def test_if_all_checkpoints_are_damaged_each_is_named_and_kept(tmp_path: Path) -
     scores=st.lists(st.none() | st.integers(0, 4).map(float), min_size=1, max_size=8),
     newest=st.integers(1, 3),
     best=st.integers(1, 3),
-    lower_is_better=st.booleans(),
     linked=st.integers(0, 7),
 )
 def test_retention_keeps_newest_best_scored_and_linked_checkpoints(
@@ -92,7 +89,6 @@ def test_retention_keeps_newest_best_scored_and_linked_checkpoints(
     scores: list[float | None],
     newest: int,
     best: int,
-    lower_is_better: bool,
     linked: int,
 ) -> None:
     """Compare with a plain restatement of the rule; the reading of states is patched, so that many cases run fast."""
@@ -110,10 +106,9 @@ def test_retention_keeps_newest_best_scored_and_linked_checkpoints(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("translator.checkpoint.retention.read_state", read_state)
-        remove_old_checkpoints(folder, newest, best, lower_is_better=lower_is_better)
+        remove_old_checkpoints(folder, newest, best)
 
     # Of equal scores, the earlier step is the better one.
-    sign = 1 if lower_is_better else -1
-    scored_steps = [(sign * score, step) for step, score in zip(steps, scores, strict=True) if score is not None]
+    scored_steps = [(-score, step) for step, score in zip(steps, scores, strict=True) if score is not None]
     best_steps = {step for _, step in sorted(scored_steps)[:best]}
     assert set(steps_saved(folder)) == {*steps[-newest:], *best_steps, linked_step}

@@ -125,8 +125,9 @@ def test_overrides_change_items_of_a_list_append_to_it_and_add_sections() -> Non
         ),
         (SOURCES + "model: {heads: x}\n", "model={heads: y}", "--set model={heads: y}: model.heads: expected a valid"),
         ("corpus: {sources: [5]}\n", "run.seed=1", "line 2: corpus.sources.0: expected a section of keys, got 5"),
+        (SOURCES, "corpus.sources=[{name: b}]", "--set corpus.sources=[{name: b}]: corpus.sources.0.path: give eith"),
     ],
-    ids=["keys beside it", "a conflict", "keys of an overridden section", "a list of wrong items"],
+    ids=["keys beside it", "a conflict", "keys of an overridden section", "a list of wrong items", "a replaced list"],
 )
 def test_a_mistake_is_told_once_at_the_place_of_its_value(sections: str, override: str, expected: str) -> None:
     (mistake,) = mistakes("run: {directory: runs/x}\n" + sections, override)

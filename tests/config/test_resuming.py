@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from translator.config.resuming import NO_CHANGES, batch_settings, compare_settings, refusal
+from translator.config.resuming import batch_settings, compare_settings, refusal
 
 HERE = Path("runs/here")
 COSINE = "training.schedule=cosine"
@@ -46,13 +46,6 @@ def test_refusal_gives_the_command_that_accepts_the_changes(tiny: Any, monkeypat
     message = refusal(changes, HERE, allow_changed=False) or ""
     command = "translator train --config 'my recipe.yaml' --set training.max_steps=99 --allow-changed"
     assert f"\nto accept them, run: {command}\n" in message
-
-
-def test_absolute_and_relative_forms_of_a_path_count_as_no_change(tiny: Any) -> None:
-    here = Path.cwd()
-    relative = tiny("corpus.prepared_directory=prepared", "corpus.sources.0.path=toy.tsv")
-    absolute = tiny(f"corpus.prepared_directory={here}/prepared", f"corpus.sources.0.path={here}/toy.tsv")
-    assert compare_settings(absolute, relative) == NO_CHANGES
 
 
 @pytest.mark.parametrize(

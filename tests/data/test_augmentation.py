@@ -5,17 +5,17 @@ import re
 from collections import Counter
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.config.training_section import AugmentationConfig
 from translator.data.augmentation import Augmentation, SidePair, without_final_punctuation
-from translator.data.mixture import Draws
+from translator.data.mixture import epoch_generator
 from translator.subword.placeholders import PLACEHOLDERS
 
 PAIR = SidePair('He said: "In 1984 I sold 25 books to Sara."', "او گفت: «در ۱۹۸۴ من ۲۵ کتاب به Sara فروختم.»")
+FOLDED_PAIR = PAIR._replace(source=PAIR.source.lower())
 PAIR_WITHOUT_NAMES = SidePair("The door is open.", "در باز است.")
 PAIR_WITH_PLACEHOLDER = SidePair(f"See {PLACEHOLDERS[0]}", f"{PLACEHOLDERS[0]} را ببین")
 TEXTS = st.text(st.sampled_from("abAB .?!12۱۲کت\u200c»\"'"), min_size=1, max_size=40)
@@ -26,18 +26,14 @@ def results(
     pair: SidePair = PAIR, count: int = 60, placeholders: str = PLACEHOLDERS[:4], **rates: Any
 ) -> list[SidePair]:
     augmentation = Augmentation(AugmentationConfig(**rates), placeholders)
-    draws = Draws(epoch=0, pairs=np.arange(count), repetitions=np.zeros(count, np.int32))
-    chosen = augmentation.chosen(1, draws).tolist()
+    chosen = augmentation.chosen(count, epoch_generator(1, 0)).tolist()
     return [augmentation.apply(pair, kinds, str(seed)) for seed, kinds in enumerate(chosen)]
 
 
 def test_the_changes_of_a_seed_never_change() -> None:
     # Resuming an old run after an upgrade needs the very same text; a change here needs another VERSION.
-    augmentation = Augmentation(AugmentationConfig(**HALF_OF_ALL), PLACEHOLDERS)
-    draws = Draws(epoch=3, pairs=np.arange(50) // 2, repetitions=np.tile(np.arange(2, dtype=np.int32), 25))
-    chosen = augmentation.chosen(1, draws)
     pairs = results(**HALF_OF_ALL) + results(PAIR_WITHOUT_NAMES, **HALF_OF_ALL)
-    assert hashlib.sha256(f"{chosen.tolist()} {pairs}".encode()).hexdigest()[:16] == "c8949ddb2e829b23"
+    assert hashlib.sha256(f"{pairs}".encode()).hexdigest()[:16] == "388e81e03ae61947"
 
 
 @given(TEXTS, TEXTS)
@@ -69,7 +65,7 @@ def placeholders_of(text: str) -> list[str]:
     return [character for character in text if character in PLACEHOLDERS]
 
 
-@pytest.mark.parametrize(("pair", "stays"), [(PAIR, False), (PAIR_WITHOUT_NAMES, True)])
+@pytest.mark.parametrize(("pair", "stays"), [(PAIR, False), (FOLDED_PAIR, False), (PAIR_WITHOUT_NAMES, True)])
 def test_one_or_two_placeholders_replace_a_shared_word_or_are_added(pair: SidePair, stays: bool) -> None:
     counts: Counter[str] = Counter()
     for sides in results(pair, 200, copies=1.0):

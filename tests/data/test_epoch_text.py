@@ -8,7 +8,7 @@ import pytest
 
 from translator.config.training_section import AugmentationConfig
 from translator.data.epoch_text import EpochText
-from translator.data.mixture import Draws
+from translator.data.mixture import Draws, epoch_generator
 
 Rows = list[tuple[list[int], list[int]]]  # of each pair, the ids of both sides
 TYPOS = AugmentationConfig(typos=0.5)
@@ -18,7 +18,8 @@ def draws_of(text: EpochText, epoch: int = 0, times: int = 1) -> Draws:
     """Each pair of the corpus, drawn so many times."""
     pairs = np.repeat(np.arange(len(text.store)), times)
     repetitions = np.tile(np.arange(times, dtype=np.int32), len(text.store))
-    return Draws(epoch=epoch, pairs=pairs, repetitions=repetitions)
+    draws = Draws(epoch=epoch, pairs=pairs, repetitions=repetitions, changes=np.zeros((len(pairs), 0), np.bool_))
+    return text.with_changes(draws, epoch_generator(text.seed, epoch))
 
 
 def rows_of(text: EpochText, draws: Draws) -> Rows:
@@ -66,6 +67,18 @@ def test_only_pairs_that_are_said_to_change_do(sampled_text: EpochText) -> None:
     stays = ~augmented.is_changed(draws_of(augmented))
     for row, plain_row, is_plain in zip(rows(augmented), rows(plain), stays, strict=True):
         assert row == plain_row or not is_plain
+
+
+def test_a_pair_with_an_unknown_character_keeps_its_stored_ids(
+    sampled_text: EpochText, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = dataclasses.replace(sampled_text, sampling=0.0)
+    expected = rows(plain)
+    token = expected[0][0][0]  # of the first source
+    monkeypatch.setattr("translator.data.epoch_text.UNK", token)
+    for row, plain_row in zip(rows(dataclasses.replace(sampled_text)), expected, strict=True):
+        is_known = token not in plain_row[0] + plain_row[1]
+        assert is_known or row == plain_row
 
 
 @pytest.mark.parametrize("sampling", [0.0, 0.5])

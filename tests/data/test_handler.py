@@ -4,6 +4,7 @@ import contextlib
 import functools
 import itertools
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.sampling_recipe import SamplingRecipe
+from translator.config.training_section import AugmentationConfig
 from translator.corpus.prepared_corpus import Side
 from translator.data import Batch, DataHandler, DataPosition
 
@@ -153,6 +155,13 @@ def test_a_plan_does_not_depend_on_how_many_pairs_are_encoded_at_once(
     expected = sampled.training_batches.plan(0)
     monkeypatch.setattr("translator.data.training_batches._PAIRS_AT_ONCE", 7)
     assert np.array_equal(sampled.training_batches.plan(0).target_lengths, expected.target_lengths)
+
+
+def test_each_epoch_changes_other_pairs_and_a_plan_that_is_made_anew_the_same(sampled: DataHandler) -> None:
+    text = replace(sampled.training_batches.text, augmentation=AugmentationConfig(typos=0.5))
+    batches = replace(sampled.training_batches, text=text)
+    first, again, second = (batches.plan(epoch).draws.changes.tolist() for epoch in (0, 0, 1))
+    assert first == again != second
 
 
 def test_other_processes_make_the_same_batches(sampled: DataHandler) -> None:

@@ -170,13 +170,6 @@ def test_a_failed_replacement_keeps_the_old_folder(tmp_path: Path) -> None:
     assert content_of(tmp_path) == NEW
 
 
-def test_of_two_that_make_one_folder_at_once_each_leaves_a_whole_one(tmp_path: Path) -> None:
-    with new_folder(tmp_path / "exp") as first:
-        (first / "a").write_text("first")
-        write_new(tmp_path / "exp")
-    assert content_of(tmp_path) == {"exp": None, "exp/a": b"first"}
-
-
 def test_a_folder_replaces_neither_a_link_nor_a_file(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")

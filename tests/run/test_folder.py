@@ -1,16 +1,13 @@
 """The run folder: recorded changes and environment, folders that are not runs, and the fingerprint of prepared data."""
 
-import errno
-import os
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
 from translator.config import Config
 from translator.config.resuming import NO_CHANGES
-from translator.errors import ConfigError, RunError, StorageError
+from translator.errors import ConfigError, RunError
 from translator.run.folder import RunFolder
 
 
@@ -56,13 +53,3 @@ def test_open_says_what_is_there_in_place_of_a_run(tmp_path: Path) -> None:
     (tmp_path / "odd" / "config.yaml").mkdir(parents=True)
     with pytest.raises(RunError, match=r"no run at .*odd \(it has no config.yaml\); runs there: \S*good$"):
         RunFolder.open(tmp_path / "odd")
-
-
-def test_a_folder_that_takes_no_files_is_told_before_the_preparation(
-    tiny: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = tiny()
-    refusal = OSError(errno.EROFS, os.strerror(errno.EROFS))
-    monkeypatch.setattr("tempfile.TemporaryFile", Mock(side_effect=refusal))
-    with pytest.raises(StorageError, match="the file system is read-only"):
-        RunFolder(Path(config.run.directory)).check(config)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.support.sentences import ENGLISH, PERSIAN, pieces, trained, unigram, vocabulary
 from translator.core import EOS, PAD, SOS, UNK
-from translator.errors import StorageError, SubwordError
-from translator.subword import SubwordModel, SubwordPair
+from translator.errors import SubwordError
+from translator.subword import SubwordModel
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="▁"), max_size=30)
 """All Unicode characters except `▁`, which SentencePiece uses for a space; surrogates are not characters."""
@@ -58,27 +58,6 @@ def test_only_unknown_characters_are_spelt_in_bytes(with_bytes: SubwordModel) ->
 
 
 # --- files that are refused ---
-
-
-@pytest.mark.parametrize(
-    ("content", "error", "message"),
-    [
-        (b"", SubwordError, "joint.model is empty; restore it from a backup, or delete the folder"),
-        (b"\x00model", SubwordError, "joint.model is damaged or not a"),
-        ("folder", StorageError, "cannot read .*joint.model: this is a folder"),
-        (None, SubwordError, "no subword model at .*source.model; restore it"),
-    ],
-)
-def test_a_file_that_is_no_model_is_named(
-    tmp_path: Path, content: bytes | str | None, error: type[Exception], message: str
-) -> None:
-    file = tmp_path / "joint.model"
-    if isinstance(content, bytes):
-        file.write_bytes(content)
-    elif content == "folder":
-        file.mkdir()
-    with pytest.raises(error, match=message):
-        SubwordPair.load(tmp_path)
 
 
 def test_other_special_ids_are_refused(tmp_path: Path) -> None:

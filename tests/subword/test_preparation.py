@@ -7,8 +7,8 @@ import pytest
 
 from tests.support.sentences import ENGLISH, PERSIAN, make_corpus, unigram
 from translator.corpus.prepared_corpus import PreparedCorpus
-from translator.subword import preparation, prepare_subword
-from translator.subword.training import training_texts
+from translator.subword import preparation, prepare_subword, training
+from translator.subword.training import draw_lines
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_models_are_trained_once_for_each_side_or_for_both(
     assert (lower == upper == title) == (not joint)
 
     # The next time they are found.
-    monkeypatch.setattr(preparation, "training_texts", pytest.fail)
+    monkeypatch.setattr(preparation, "trainer", pytest.fail)
     again, same_folder = prepare_subword(config, corpus, tmp_path)
     assert (again.sha256, same_folder) == (pair.sha256, folder)
 
@@ -59,9 +59,11 @@ def test_a_text_with_too_few_pieces_is_told(
     assert f"the source model has {pair.source.vocabulary_size} pieces, not" in caplog.text
 
 
-def test_each_model_is_trained_on_as_many_sentences_as_another(corpus: PreparedCorpus) -> None:
-    limits = [
-        [(text.name, text.limits) for text in training_texts(unigram(joint=joint), corpus)] for joint in (False, True)
-    ]
-    separate = [("source", {"en": 100_000}), ("target", {"fa": 100_000})]
-    assert limits == [separate, [("joint", {"en": 50_000, "fa": 50_000})]]
+def test_a_joint_model_is_trained_on_half_as_many_lines_of_each_side(
+    corpus: PreparedCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "_MOST_SENTENCES", 6)
+    monkeypatch.setattr(training, "train_model", lambda lines, *_, fold: list(lines))
+    train: Any = training.trainer(unigram(), corpus)
+    half = [*draw_lines(corpus, "train", "en", 3), *draw_lines(corpus, "train", "fa", 3)]
+    assert (train("joint"), train("target")) == (half, list(draw_lines(corpus, "train", "fa", 6)))

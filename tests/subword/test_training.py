@@ -1,12 +1,11 @@
 """Training of one model depends only on text and settings, and reports errors in either."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.sentences import PERSIAN, make_corpus, pieces, trained, unigram, vocabulary
-from translator.errors import CorpusError, StorageError, SubwordError
+from translator.errors import StorageError, SubwordError
 from translator.subword import training, uses_byte_fallback
 from translator.subword.training import draw_lines, train_model
 
@@ -59,13 +58,6 @@ def test_training_twice_gives_the_same_bytes_and_prints_nothing(capfd: pytest.Ca
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("kind", ["unigram", "char"])
-def test_vocabulary_size_is_an_upper_limit(tmp_path: Path, kind: str) -> None:
-    model = trained(PERSIAN, unigram(model_type=kind, vocabulary_size=900), tmp_path / "s.model")
-    same_model = trained(PERSIAN, unigram(model_type=kind, vocabulary_size=model.vocabulary_size), tmp_path / "t.model")
-    assert vocabulary(model) == vocabulary(same_model)
-
-
 def test_lines_are_drawn_in_order_and_alike_on_every_machine_and_damage_after_the_last_is_noticed(
     tmp_path: Path,
 ) -> None:
@@ -92,12 +84,3 @@ def test_too_small_a_vocabulary_is_refused_naming_the_smallest_value() -> None:
 def test_a_text_without_sentences_is_refused() -> None:
     with pytest.raises(SubwordError, match="no text to train the source subword model on"):
         train_model([], unigram(), "source")
-
-
-def test_an_error_while_the_text_is_read_is_reported() -> None:
-    def broken_lines() -> Iterator[str]:
-        yield "one"
-        raise CorpusError("line 2 of pairs.tsv is broken")
-
-    with pytest.raises(CorpusError, match=r"^line 2 of pairs\.tsv is broken$"):
-        train_model(broken_lines(), unigram(), "source")

@@ -24,7 +24,9 @@ def test_a_higher_chrf_or_a_lower_loss_is_the_best(
     for progress.step, score in enumerate(scores):
         is_best = progress.note_validation({} if score is None else {metric: score}, metric)
         assert is_best == (progress.step in best_numbers)
-    assert progress.best_score == scores[best_numbers[-1]]
+    best = scores[best_numbers[-1]]
+    assert best is not None
+    assert progress.best_score == (-best if metric == "loss" else best)
     assert progress.validations_without_gain == without_gain
     assert progress.validated_step == len(scores) - 1
 

@@ -5,7 +5,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -14,7 +13,6 @@ from tests.support.toy_corpora import letters, write_pairs
 from translator.config import Config, parse_config
 from translator.core.transformer import Transformer
 from translator.data import DataHandler, collate_rows
-from translator.data.token_store import PairStore
 from translator.inference.engines.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
 from translator.speed.device import Arithmetic
@@ -116,16 +114,3 @@ def test_each_sentence_is_translated_as_one_of_its_own_source(
         sources.update((source, name) for source, _ in setting.data.corpus.pairs("validation", name))
     assert {name for _, name in given} == {"words", "others"}
     assert given <= sources
-
-
-def test_pairs_that_do_not_fit_into_a_row_have_no_loss_but_are_translated_and_scored(
-    setting: Setting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    usual = setting.validator().validate()
-    first_fitting = setting.data.corpus.count("validation", "words")
-    fitting_numbers = np.arange(first_fitting, setting.data.pair_count("validation"))
-    monkeypatch.setattr(PairStore, "usable_by_source", lambda *_: [fitting_numbers])
-    validation = setting.validator().validate()
-    assert validation.loss_by_source.keys() == {"others"}
-    assert validation.watched == usual.watched
-    assert validation.scores["chrf"] == usual.scores["chrf"]

@@ -39,14 +39,6 @@ def start(config: Config) -> tuple[dict[str, Tensor], dict[str, Tensor], str]:
     return fresh, model.state_dict(), "\n".join(lines)
 
 
-def test_the_same_model_copies_all_weights(tiny: Any, old: Path) -> None:
-    _, weights, log = start(tiny(f"training.initialize_from={old}"))
-    assert_same_bits(weights, weights_of(old))
-    rows = len(weights[SOURCE_TABLE])
-    for words in ("the weights of ", "layers: 36 of 36 tensors", f"source embedding: {rows} of {rows} pieces copied"):
-        assert words in log
-
-
 def test_embeddings_are_matched_by_piece_text_across_vocabularies(tiny: Any, old: Path) -> None:
     pieces_of_another_kind = ("subword.model_type=unigram", "subword.vocabulary_size=30", "subword.byte_fallback=false")
     config = tiny(*pieces_of_another_kind, f"training.initialize_from={old}")

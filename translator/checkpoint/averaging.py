@@ -30,14 +30,13 @@ def average_run(run_folder: Path | str, count: int, which: str) -> str:
         which: `last` (the newest) or `best` (by score).
     """
     run = RunFolder.open(run_folder)
-    lower_is_better = run.config().training.best_metric == "loss"
     with hold_folder(run.path):  # a training run could delete checkpoints while they are read
-        path = average_checkpoints(run.checkpoints_folder, count, which, lower_is_better=lower_is_better)
+        path = average_checkpoints(run.checkpoints_folder, count, which)
         steps = ", ".join(map(str, read_state(path).averaged_steps))
     return f"{path}: the mean of the weights of steps {steps}; use it with --checkpoint averaged"
 
 
-def average_checkpoints(folder: Path, count: int, which: str, *, lower_is_better: bool = False) -> Path:
+def average_checkpoints(folder: Path, count: int, which: str) -> Path:
     """Write `averaged`, the mean weights of `count` checkpoints, and return its path.
 
     The moving average of a checkpoint, if any, counts as its weights.
@@ -46,25 +45,24 @@ def average_checkpoints(folder: Path, count: int, which: str, *, lower_is_better
         folder: the checkpoints of a run.
         count: number of checkpoints.
         which: `last` (the newest) or `best` (by score).
-        lower_is_better: the metric of the scores is a loss.
 
     Raises:
         InputError: `count` is less than 1.
         CheckpointError: there are fewer checkpoints than `count`, or one is damaged or is of a different model.
     """
-    steps = _steps_to_average(folder, count, which, lower_is_better=lower_is_better)
+    steps = _steps_to_average(folder, count, which)
     state, mean = _mean_weights([step_folder(folder, step) for step in steps])
     averaged_state = replace(state, position={}, progress={}, score=None, average={}, averaged_steps=steps)
     return write_checkpoint(folder / AVERAGED, averaged_state, {MODEL_FILE: mean})
 
 
-def _steps_to_average(folder: Path, count: int, which: str, *, lower_is_better: bool) -> list[int]:
+def _steps_to_average(folder: Path, count: int, which: str) -> list[int]:
     """Return the steps of the `count` newest or best checkpoints, ascending; errors as `average_checkpoints`."""
     assert which in ("last", "best")
     if count < 1:
         raise InputError(f"cannot average {count} checkpoints; give 1 or more")
     if which == "best":
-        steps = ranked_steps(folder, lower_is_better=lower_is_better)
+        steps = ranked_steps(folder)
         kind, key = " with a score", "training.keep_best"
     else:
         steps = steps_saved(folder)[::-1]

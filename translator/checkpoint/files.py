@@ -23,8 +23,7 @@ from translator.checkpoint.state import (
     PinnedCheckpoint,
     TensorFile,
     other_checkpoints,
-    read_description,
-    verify_file,
+    read_checkpoint,
 )
 from translator.core.transformer import Transformer
 from translator.errors import CheckpointError
@@ -93,9 +92,9 @@ def _write_tensors(file: Path, tensors: Mapping[str, Tensor]) -> None:
 
 def load_checkpoint(path: Path) -> LoadedCheckpoint:
     """Return the checkpoint in `path`; raise CheckpointError if it is damaged or its format is unsupported."""
-    description = read_description(path)
-    tensors = [_read_tensors(path, name, description.sha256) for name in (MODEL_FILE, OPTIMIZER_FILE, AVERAGE_FILE)]
-    return LoadedCheckpoint(description.state, *tensors)
+    checkpoint = read_checkpoint(path)
+    tensors = [_read_tensors(path, name, checkpoint.sha256) for name in (MODEL_FILE, OPTIMIZER_FILE, AVERAGE_FILE)]
+    return LoadedCheckpoint(checkpoint.state, *tensors)
 
 
 def load_weights(path: Path) -> tuple[CheckpointState, dict[str, Tensor]]:
@@ -103,8 +102,8 @@ def load_weights(path: Path) -> tuple[CheckpointState, dict[str, Tensor]]:
 
     Raises CheckpointError: the checkpoint is damaged, or a weight is not finite.
     """
-    description = read_description(path)
-    return description.state, _read_weights(path, description.sha256)
+    checkpoint = read_checkpoint(path)
+    return checkpoint.state, _read_weights(path, checkpoint.sha256)
 
 
 def load_model(checkpoint: PinnedCheckpoint, device: torch.device) -> Transformer:
@@ -158,8 +157,20 @@ def are_finite(tensors: Iterable[Tensor]) -> bool:
 
 
 def _read_tensors(path: Path, name: TensorFile, digests: Mapping[TensorFile, str]) -> dict[str, Tensor]:
-    """Return the verified tensors of one file; empty if the checkpoint does not include it."""
+    """Return the tensors of one file; empty if the checkpoint does not include it.
+
+    The checksum may be right where the content is not safetensors, if another program wrote both.
+
+    Raises DamagedCheckpointError: the file is unreadable, or has the wrong checksum.
+    """
     if name not in digests:
         return {}
-    verify_file(path, name, digests[name])
-    return load_file(path / name)
+    file = path / name
+    try:
+        if sha256_of_file(file) != digests[name]:
+            raise DamagedCheckpointError(f"{file} does not match its checksum", path)
+        return load_file(file)
+    except OSError as error:
+        raise DamagedCheckpointError(f"cannot read {file} ({error.strerror})", path) from error
+    except SafetensorError as error:
+        raise DamagedCheckpointError(f"cannot read {file} ({error})", path) from error

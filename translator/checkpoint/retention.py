@@ -37,7 +37,7 @@ def newest_whole(folder: Path) -> LoadedCheckpoint | None:
     )
 
 
-def go_back_to(folder: Path, whole: int, *, lower_is_better: bool) -> None:
+def go_back_to(folder: Path, whole: int) -> None:
     """Rename the checkpoints after step `whole`, which `newest_whole` found damaged, and renew `last` and `best`."""
     for step in steps_saved(folder):
         if step > whole:
@@ -45,7 +45,7 @@ def go_back_to(folder: Path, whole: int, *, lower_is_better: bool) -> None:
             with storage_errors(path, "rename"):
                 path.rename(tempfile.mkdtemp(dir=folder, prefix=f".damaged-{path.name}."))  # in place of an empty one
     replace_link(folder / LAST, step_folder(folder, whole).name)
-    best_steps = ranked_steps(folder, lower_is_better=lower_is_better)
+    best_steps = ranked_steps(folder)
     if best_steps:
         mark_best(folder, best_steps[0])
     elif (folder / BEST).is_symlink() and not (folder / BEST).is_dir():
@@ -57,27 +57,26 @@ def mark_best(folder: Path, step: int) -> None:
     replace_link(folder / BEST, step_folder(folder, step).name)
 
 
-def ranked_steps(folder: Path, *, lower_is_better: bool) -> list[int]:
+def ranked_steps(folder: Path) -> list[int]:
     """Return the steps of the checkpoints that have a score, best first; ties by age, oldest first."""
     scores: dict[int, float] = {}
     for step in steps_saved(folder):
         with contextlib.suppress(CheckpointError):
             score = read_state(step_folder(folder, step)).score
             if score is not None:
-                scores[step] = score if lower_is_better else -score
-    return sorted(scores, key=lambda step: (scores[step], step))
+                scores[step] = score
+    return sorted(scores, key=lambda step: (-scores[step], step))
 
 
-def remove_old_checkpoints(folder: Path, keep: int, keep_best: int = 1, *, lower_is_better: bool = False) -> None:
+def remove_old_checkpoints(folder: Path, keep: int, keep_best: int = 1) -> None:
     """Delete all but the newest `keep` checkpoints, the best `keep_best`, and the targets of `best` and `last`.
 
     Args:
         folder: the checkpoints of a run, of which the newest is whole.
         keep: number of the newest checkpoints that stay.
         keep_best: number of the best ones that stay.
-        lower_is_better: the metric of the scores is a loss.
     """
-    kept_steps = {*steps_saved(folder)[-keep:], *ranked_steps(folder, lower_is_better=lower_is_better)[:keep_best]}
+    kept_steps = {*steps_saved(folder)[-keep:], *ranked_steps(folder)[:keep_best]}
     linked_folders = {(folder / name).resolve() for name in (BEST, LAST)}
     for step in steps_saved(folder):
         path = step_folder(folder, step)

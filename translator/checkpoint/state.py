@@ -10,6 +10,7 @@ checkpoints/averaged/                           the mean of several: model.safet
 checkpoints/.damaged-step-000120.*/             a damaged checkpoint, renamed when its run was resumed
 """
 
+import hashlib
 import os
 import re
 from dataclasses import asdict, dataclass, field
@@ -17,12 +18,10 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, TypeAdapter, with_config
-from safetensors import SafetensorError, safe_open
 
 from translator.config import ModelConfig
 from translator.corpus.normalizer.rules import NormalizerRules
 from translator.errors import CheckpointError
-from translator.run.files import sha256_of_file
 from translator.run.records import STRICT, RecordError, WholeNumber, read_signed_record
 
 MODEL_FILE: Final = "model.safetensors"
@@ -52,7 +51,7 @@ class CheckpointState:
     normalization: dict[str, bool | str] = field(default_factory=dict)  # `corpus.normalization` of the configuration
     position: dict[str, WholeNumber] = field(default_factory=dict)  # of the next batch in the data
     progress: dict[str, Any] = field(default_factory=dict)  # a `TrainingProgress`
-    score: float | None = None  # the validation score of these weights, by `training.best_metric`
+    score: float | None = None  # of these weights by `training.best_metric`; higher is better, so a loss is negative
     average: dict[str, WholeNumber] = field(default_factory=dict)  # counters of the moving average
     averaged_steps: list[WholeNumber] = field(default_factory=list)  # the steps whose mean it is, if it is one
 
@@ -151,13 +150,9 @@ def pin_checkpoint(folder: Path, name: str) -> PinnedCheckpoint:
     """
     path = find_checkpoint(folder, name)
     try:
-        identity = sha256_of_file(path / STATE_FILE)
-        description = read_description(path)
-    except OSError as error:
-        raise CheckpointError(f"cannot read {path / STATE_FILE} ({error.strerror})") from error
+        return read_checkpoint(path)
     except DamagedCheckpointError as error:
         raise CheckpointError(f"{error}; other {other_checkpoints(folder, path)}") from error
-    return PinnedCheckpoint(path=path, state=description.state, sha256=description.sha256, identity=identity)
 
 
 def check_normalizer(state: CheckpointState, rules: NormalizerRules, path: Path) -> None:
@@ -169,14 +164,15 @@ def check_normalizer(state: CheckpointState, rules: NormalizerRules, path: Path)
         )
 
 
-def read_description(path: Path) -> CheckpointDescription:
-    """Return the content of state.json of the checkpoint in `path`, if each tensor file has the size that it names.
+def read_checkpoint(path: Path) -> PinnedCheckpoint:
+    """Return what state.json says of the checkpoint in `path`, if each tensor file has the size that it names.
 
     Errors as `load_checkpoint`.
     """
     file = path / STATE_FILE
     try:
-        description = read_signed_record(_DESCRIPTION, file.read_bytes())
+        content = file.read_bytes()
+        description = read_signed_record(_DESCRIPTION, content)
     except OSError as error:
         raise DamagedCheckpointError(f"cannot read {file} ({error.strerror})", path) from error
     except RecordError as error:
@@ -188,27 +184,10 @@ def read_description(path: Path) -> CheckpointDescription:
     for tensor_file, size in description.bytes.items():
         if not (path / tensor_file).is_file() or (path / tensor_file).stat().st_size != size:
             raise DamagedCheckpointError(f"{path / tensor_file} is missing or has the wrong length", path)
-    return description
+    identity = hashlib.sha256(content).hexdigest()
+    return PinnedCheckpoint(path=path, state=description.state, sha256=description.sha256, identity=identity)
 
 
 def read_state(path: Path) -> CheckpointState:
     """Return the state of the checkpoint in `path`; errors as `load_checkpoint`."""
-    return read_description(path).state
-
-
-def verify_file(path: Path, name: str, digest: str) -> None:
-    """Raise DamagedCheckpointError if a file of the checkpoint in `path` is unreadable or has the wrong checksum.
-
-    The checksum may be right where the content is not safetensors, if another program wrote both.
-    """
-    try:
-        actual_digest = sha256_of_file(path / name)
-    except OSError as error:
-        raise DamagedCheckpointError(f"cannot read {path / name} ({error.strerror})", path) from error
-    if actual_digest != digest:
-        raise DamagedCheckpointError(f"{path / name} does not match its checksum", path)
-    try:
-        with safe_open(path / name, "numpy"):  # reads the header
-            pass
-    except SafetensorError as error:
-        raise DamagedCheckpointError(f"cannot read {path / name} ({error})", path) from error
+    return read_checkpoint(path).state

@@ -137,13 +137,12 @@ def section_in(annotation: Any) -> type[Section] | None:
 
 
 def effects(section: type[Section], prefix: str = "") -> Iterator[tuple[str, Effect | None]]:
-    """Yield each key path below `section` with its effect; paths omit list indices, and a list has its own effect."""
+    """Yield each key path below `section` with its effect, None for a section itself; paths omit list indices."""
     for key, field in section.model_fields.items():
         # A list of sections is a key with an effect, and its sections have keys too.
         inner = section_in(field.annotation)
         is_section = inner is not None and field.annotation is inner
-        if not is_section:
-            yield prefix + key, _effect_of(field, section)
+        yield prefix + key, None if is_section else _effect_of(field, section)
         if inner is not None:
             yield from effects(inner, f"{prefix}{key}.")
 

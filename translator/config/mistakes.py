@@ -3,11 +3,11 @@
 import difflib
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from translator.config.document import Document, KeyPath, dotted
-from translator.config.keys import Section, section_in, show_value
+from translator.config.keys import effects, show_value
 from translator.config.sections import Config
 
 _EXPECTED: Final = {
@@ -134,21 +134,12 @@ def _describe_unknown(path: KeyPath) -> str:
     return "unknown key" + _nearest(prefix, str(path[-1]))
 
 
-def _all_keys(section: type[Section], prefix: str = "") -> Iterator[str]:
-    """Yield the path of each key of `section` and of the sections inside it."""
-    for key, field in section.model_fields.items():
-        yield prefix + key
-        inner = section_in(field.annotation)
-        if inner is not None:
-            yield from _all_keys(inner, f"{prefix}{key}.")
-
-
 @functools.lru_cache(maxsize=1000)  # an unknown key may be in each item of a long list
 def _nearest(prefix: str, unknown: str) -> str:
     """Return a hint that names the keys which were probably meant in the section `prefix`, or lists its keys."""
     siblings = []
     paths_by_name: dict[str, list[str]] = {}
-    for path in _all_keys(Config):
+    for path, _ in effects(Config):
         name = path.rpartition(".")[2]
         paths_by_name.setdefault(name, []).append(path)
         if path == prefix + name:

@@ -1,10 +1,10 @@
 """Augmentation: random changes of training pairs in each epoch, for robustness to text as people type it.
 
-The changes of a pair are a pure function of run seed, epoch and pair, so that a resumed run sees the same text.
+The changes of a pair are a pure function of run seed, epoch and pair, so that a resumed run sees the same text. A
+source text may be in lower case, if its model folds it.
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final, NamedTuple
@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from translator.config.training_section import AugmentationConfig
-from translator.data.mixture import Draws
 from translator.subword.spelling import NEIGHBOURING_KEYS
 
 SHARE_OF_TYPOS: Final = 0.2  # in a text that gets typos, the share of its longer words that are mistyped
@@ -47,12 +46,10 @@ class Augmentation:
         ]
         self._changes = [(rate, change) for rate, change in changes if rate > 0]
 
-    def chosen(self, seed: int, draws: Draws) -> NDArray[np.bool_]:
-        """Return which changes are made to each of N drawn pairs, (N, kinds), a pure function of both."""
-        chosen = np.zeros((len(draws.pairs), len(self._changes)), np.bool_)
-        for kind, (rate, _) in enumerate(self._changes):
-            chosen[:, kind] = _uniform(seed, draws, kind) < rate
-        return chosen
+    def chosen(self, count: int, generator: np.random.Generator) -> NDArray[np.bool_]:
+        """Return which kinds of changes are made to each of `count` pairs, (N, kinds), as `generator` draws them."""
+        rates = [rate for rate, _ in self._changes]
+        return generator.random((count, len(rates))) < rates
 
     def apply(self, pair: SidePair, chosen: Sequence[bool], seed: str) -> SidePair:
         """Return `pair` with the `chosen` kinds of changes; the same for the same `seed`."""
@@ -65,7 +62,7 @@ class Augmentation:
     def _with_placeholders(self, pair: SidePair, random: Random) -> SidePair:
         """Return `pair` with one or two placeholders on both sides.
 
-        They replace Latin words that occur once on each side. If there are none, placeholders are added.
+        They replace Latin words that occur once on each side, in any case. If there are none, placeholders are added.
         """
         # 1. Put the placeholders that the pair does not have into random order, to use all equally often.
         text = pair.source + pair.target
@@ -75,9 +72,9 @@ class Augmentation:
             return pair
 
         # 2. Choose the words to replace.
-        source_words = _LATIN_WORD.findall(pair.source)
-        target_words = _LATIN_WORD.findall(pair.target)
-        shared_words = _once_on_each_side(source_words, target_words)
+        source_words = _LATIN_WORD.findall(pair.source.lower())
+        target_words = _LATIN_WORD.findall(pair.target.lower())
+        shared_words = [word for word in source_words if source_words.count(word) == target_words.count(word) == 1]
         word_count = min(len(shared_words), random.randint(1, 2), len(placeholders))
         chosen_words = random.sample(shared_words, word_count)
 
@@ -88,27 +85,6 @@ class Augmentation:
         return _with_replaced_words(pair, placeholder_of_word)
 
 
-def _uniform(seed: int, draws: Draws, kind: int) -> NDArray[np.float64]:
-    """Return a number (N,) from 0 to 1 for each drawn pair, by SplitMix64 (Steele et al. 2014)."""
-    step = np.uint64(0x9E3779B97F4A7C15)
-    first_factor = np.uint64(0xBF58476D1CE4E5B9)
-    second_factor = np.uint64(0x94D049BB133111EB)
-
-    # One round for each number that the result depends on.
-    bits = np.full(len(draws.pairs), seed, np.uint64)
-    for values in (draws.epoch, draws.pairs, draws.repetitions, kind):
-        bits = bits + step + np.asarray(values).astype(np.uint64)
-        bits ^= bits >> np.uint64(30)
-        bits *= first_factor
-        bits ^= bits >> np.uint64(27)
-        bits *= second_factor
-        bits ^= bits >> np.uint64(31)
-
-    # The upper 53 bits, which a float64 holds exactly.
-    upper_bits = bits >> np.uint64(11)
-    return upper_bits.astype(np.float64) * 2.0**-53
-
-
 # --- placeholders ---
 
 
@@ -116,17 +92,10 @@ def _on_both_sides(pair: SidePair, change: Callable[[str], str]) -> SidePair:
     return SidePair(source=change(pair.source), target=change(pair.target))
 
 
-def _once_on_each_side(source_items: Sequence[str], target_items: Sequence[str]) -> list[str]:
-    """Return the items that occur exactly once on each side, in the order of the source."""
-    source_counts = Counter(source_items)
-    target_counts = Counter(target_items)
-    return [item for item in source_counts if source_counts[item] == target_counts[item] == 1]
-
-
 def _with_replaced_words(pair: SidePair, placeholder_of_word: dict[str, str]) -> SidePair:
     def replacement(match: re.Match[str]) -> str:
         word = match[0]
-        return placeholder_of_word.get(word, word)
+        return placeholder_of_word.get(word.lower(), word)
 
     return _on_both_sides(pair, lambda text: _LATIN_WORD.sub(replacement, text))
 

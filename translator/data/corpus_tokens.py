@@ -11,7 +11,6 @@ from tqdm import tqdm
 
 from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.prepared_corpus import PreparedCorpus
-from translator.data.pair_text import write_line_starts
 from translator.data.token_store import FORMAT, PairStore, TokenWriter
 from translator.run.files import DIGITS_IN_NAME, new_folder, prepared_folder, sha256_of_json
 from translator.run.logging import progress_bar
@@ -103,8 +102,6 @@ def _write_stores(
                     target_writer.append(targets)
                     encoded_pairs += len(sources.lengths)
                     bar.update(len(sources.lengths))
-
-    write_line_starts(corpus, folder / "train")  # augmentation reads the text of any training pair
 
 
 def _blocks(corpus: PreparedCorpus) -> Iterator[tuple[list[tuple[str, str]], bool]]:

@@ -5,6 +5,9 @@ before. So are their lengths, from which rows are planned: most pairs keep their
 changed and encoded for the plan, and once more for their batch, which any process can do. A process keeps the last of
 them, so a small corpus that one process plans and reads is encoded once.
 
+The text that is changed is decoded from the stored ids. So no process reads the corpus, and what the models do not see
+(case, unusual forms of letters) has no effect.
+
 N pairs
 """
 
@@ -17,18 +20,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from translator.config.training_section import AugmentationConfig
+from translator.core import UNK
 from translator.core.batch import Ids, Numbers
 from translator.data.augmentation import Augmentation, SidePair
 from translator.data.mixture import Draws
-from translator.data.pair_text import PairText
 from translator.data.token_store import PairStore
 from translator.run.files import DIGITS_IN_NAME, sha256_of_json
 from translator.subword import SubwordModel
 from translator.subword.block_encoding import FlatRows
-from translator.subword.source_text import training_pair
 from translator.subword.subword_sampling import SubwordSampler
 
-VERSION: Final = 7  # increased when the same settings give other pieces
+VERSION: Final = 8  # increased when the same settings give other pieces
 _KEPT_PAIRS: Final = 20_000  # changed pairs whose ids are kept, a few MB
 
 
@@ -37,22 +39,14 @@ class EpochText:
     """All that determines the ids of an epoch; picklable, as another process opens its files itself."""
 
     store: PairStore  # of the training split
-    text: PairText
     models: tuple[SubwordModel, SubwordModel]  # of source and target
     sampling: float  # `subword.sampling`; 0 uses the unsampled pieces
     augmentation: AugmentationConfig
     seed: int
-    max_length: int  # of a side in tokens, special token included; a longer changed pair stays unchanged
-
-    @property
-    def changes(self) -> bool:
-        """Whether any pair of an epoch differs from the stored text."""
-        return self.sampling > 0 or any(self.augmentation.model_dump().values())
+    max_length: int  # L of a row; a pair that is longer now, with its special token, stays unchanged
 
     def fingerprint(self, tokens: str) -> str:
         """Return the fingerprint (16 hex digits) of training on this text; `tokens` is that of the plain stores."""
-        if not self.changes:
-            return tokens
         origin = {
             "tokens": tokens,
             "sampling": self.sampling,
@@ -61,11 +55,13 @@ class EpochText:
         }
         return sha256_of_json(origin)[:DIGITS_IN_NAME]
 
+    def with_changes(self, draws: Draws, generator: np.random.Generator) -> Draws:
+        """Return the pairs of an epoch with the changes that `generator` draws for each."""
+        return draws._replace(changes=self._augmentation.chosen(len(draws.pairs), generator))
+
     def is_changed(self, draws: Draws) -> NDArray[np.bool_]:
         """Return which of the pairs may differ from the stored text, (N,)."""
-        if self.sampling > 0:
-            return np.ones(len(draws.pairs), np.bool_)
-        return np.asarray(self._changes.chosen(self.seed, draws).any(axis=1))
+        return np.asarray(draws.changes.any(axis=1) | (self.sampling > 0))
 
     def ids(self, draws: Draws) -> tuple[FlatRows, FlatRows]:
         """Return the ids of the sources and the targets of the pairs."""
@@ -75,11 +71,11 @@ class EpochText:
             return source, target
 
         changed = draws.at(places)
-        chosen = self._changes.chosen(self.seed, changed).tolist()
+        columns = (changed.pairs.tolist(), changed.repetitions.tolist(), changed.changes.tolist())
         source_rows = []
         target_rows = []
-        for pair, repetition, kinds in zip(changed.pairs.tolist(), changed.repetitions.tolist(), chosen, strict=True):
-            source_row, target_row = self._changed_row(draws.epoch, pair, repetition, tuple(kinds))
+        for pair, repetition, changes in zip(*columns, strict=True):
+            source_row, target_row = self._changed_row(draws.epoch, pair, repetition, tuple(changes))
             source_rows.append(source_row)
             target_rows.append(target_row)
         return _with_rows(source, places, source_rows), _with_rows(target, places, target_rows)
@@ -92,33 +88,32 @@ class EpochText:
     # --- the pairs that the epoch changes ---
 
     @functools.cached_property
-    def _placeholders(self) -> list[str]:
-        return list(self.models[0].placeholders)
-
-    @functools.cached_property
-    def _changes(self) -> Augmentation:
-        return Augmentation(self.augmentation, self._placeholders)
-
-    def _encoded(self, pair: SidePair) -> list[list[int]]:
-        """Return the unsampled ids of a pair, for the source and for the target."""
-        return [model.encode_one(text) for model, text in zip(self.models, pair, strict=True)]
+    def _augmentation(self) -> Augmentation:
+        return Augmentation(self.augmentation, list(self.models[0].placeholders))
 
     @functools.lru_cache(maxsize=_KEPT_PAIRS)  # noqa: B019 - a training has one object, until its end
-    def _changed_row(self, epoch: int, pair: int, repetition: int, kinds: tuple[bool, ...]) -> tuple[Ids, Ids]:
+    def _changed_row(self, epoch: int, pair: int, repetition: int, changes: tuple[bool, ...]) -> tuple[Ids, Ids]:
         """Return the ids of both sides of a pair in an epoch, without special tokens.
 
         In a small corpus, what a plan has encoded is kept for its batches.
         """
+        source, target = self.store.flat(np.array([pair]))
+        stored_rows = [source.ids.tolist(), target.ids.tolist()]
+        if any(UNK in row for row in stored_rows):  # a part of the text is lost
+            return source.ids, target.ids
+
         # 1. Change the text. Both sides are needed, because a change may concern both.
         place = f"{pair} {repetition}"
-        plain_pair = SidePair(*training_pair(*self.text[pair], self._placeholders))
-        changed_pair = self._changes.apply(plain_pair, kinds, f"{self.seed} {epoch} {place}")
+        plain_pair = SidePair(
+            *[model.decode_ids([row])[0] for model, row in zip(self.models, stored_rows, strict=True)]
+        )
+        changed_pair = self._augmentation.apply(plain_pair, changes, f"{self.seed} {epoch} {place}")
 
         # 2. Encode it. A pair of which a side is too long now stays as it was.
-        rows = self._encoded(changed_pair)
+        rows = [model.encode_one(text) for model, text in zip(self.models, changed_pair, strict=True)]
         if any(map(self._is_too_long, rows)):
             changed_pair = plain_pair
-            rows = self._encoded(plain_pair)
+            rows = stored_rows
 
         # 3. Sampled pieces replace the usual ones, where they fit.
         if self.sampling > 0:
@@ -127,8 +122,8 @@ class EpochText:
                 sample = sampler.sample(text, f"{self.seed} {epoch} {self.store.sides[side]} {place}")
                 if not self._is_too_long(sample):
                     rows[side] = sample
-        source, target = rows
-        return np.array(source, np.int32), np.array(target, np.int32)
+        source_row, target_row = rows
+        return np.array(source_row, np.int32), np.array(target_row, np.int32)
 
     def _is_too_long(self, row: Sequence[int]) -> bool:
         return len(row) + 1 > self.max_length  # with the special token

@@ -19,7 +19,6 @@ from translator.corpus.selecting.split import Split
 from translator.data.corpus_tokens import STORED_SPLITS, StoredSplit, open_tokens
 from translator.data.epoch_text import EpochText
 from translator.data.mixture import MixtureRow, epoch_generator, mixture_rows
-from translator.data.pair_text import PairText
 from translator.data.training_batches import DataPosition, TrainingBatches, batch_of
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER, stage
@@ -85,7 +84,6 @@ class DataHandler:
         train = self._stores["train"]
         text = EpochText(
             store=train,
-            text=PairText(self.corpus, train.folder),
             models=(self.subword.source, self.subword.target),
             sampling=config.subword.sampling,
             augmentation=config.training.augmentation,
@@ -95,10 +93,8 @@ class DataHandler:
         self.fingerprint = text.fingerprint(self.token_fingerprint)  # of all that determines the ids of an epoch
         self.training_batches = TrainingBatches(
             text=text,
-            row_length=self._row_length,
             rows=self._rows,
             draw_counts=tuple(row.drawn for row in self.mixture),
-            seed=config.run.seed,
             processes=processes,
         )
 

@@ -60,14 +60,15 @@ class Draws(NamedTuple):
     epoch: int  # from 0
     pairs: Numbers  # (N,) numbers in the split
     repetitions: NDArray[np.int32]  # (N,) how often the epoch has drawn each pair before
+    changes: NDArray[np.bool_]  # (N, kinds) which kinds of changes each text gets; see `data/augmentation.py`
 
     def at(self, places: Numbers) -> "Draws":
         """Return those at `places`."""
-        return Draws(self.epoch, self.pairs[places], self.repetitions[places])
+        return Draws(self.epoch, self.pairs[places], self.repetitions[places], self.changes[places])
 
 
 def epoch_draws(usable: Sequence[Numbers], draw_counts: Sequence[int], seed: int, epoch: int) -> Draws:
-    """Return the pairs of one epoch in ascending order; a pair drawn twice occurs twice.
+    """Return the pairs of one epoch in ascending order, without changes; a pair drawn twice occurs twice.
 
     The draws depend only on seed and epoch. After any number of epochs, the counts of a source's pairs differ by at
     most one.
@@ -89,7 +90,8 @@ def epoch_draws(usable: Sequence[Numbers], draw_counts: Sequence[int], seed: int
     places = np.arange(len(pairs))
     first_places = np.searchsorted(pairs, pairs)
     repetitions = (places - first_places).astype(np.int32)
-    return Draws(epoch=epoch, pairs=pairs, repetitions=repetitions)
+    no_changes = np.zeros((len(pairs), 0), np.bool_)
+    return Draws(epoch=epoch, pairs=pairs, repetitions=repetitions, changes=no_changes)
 
 
 def _source_draws(numbers: Numbers, count: int, seed: int, source: int, epoch: int) -> Iterator[Numbers]:

@@ -22,9 +22,6 @@ FORMAT: Final = 5  # of a folder of stores
 _OFFSET: Final = np.dtype("<i8")
 
 
-# --- one side of a split ---
-
-
 class TokenWriter:
     """Writes one side block by block: `with TokenWriter(...) as writer`, then `writer.append`. Not atomic."""
 
@@ -64,38 +61,6 @@ class TokenWriter:
         np.lib.format.write_array_header_1_0(self._ids, header)
 
 
-class TokenStore:
-    """The ids of the sentences of one side of a split, by number."""
-
-    def __init__(self, folder: Path, side: Side, sentences: int) -> None:
-        """Map the files of a side; raise StorageError if a size is not that of the number of `sentences`."""
-        try:
-            self._offsets = _mapped(folder / f"{side}.offsets.npy")
-            self._ids = _mapped(folder / f"{side}.ids.npy")
-            if len(self._offsets) != sentences + 1:
-                raise ValueError(f"{len(self._offsets) - 1:,} sentences instead of {sentences:,}")
-            if len(self._ids) != self._offsets[-1]:
-                raise ValueError(f"{len(self._ids):,} tokens instead of {self._offsets[-1]:,}")
-        except (OSError, ValueError, EOFError) as error:
-            raise damaged(f"the token store {folder / side}", str(error), folder.parent) from error
-
-    def lengths(self, numbers: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-        """Return the tokens of each of the sentences `numbers`, (N,), without special tokens."""
-        lengths: NDArray[np.int64] = self._offsets[numbers + 1] - self._offsets[numbers]
-        return lengths
-
-    def flat(self, numbers: NDArray[np.int64]) -> FlatRows:
-        """Return the ids of the sentences `numbers`, (N,), in any order."""
-        lengths = self.lengths(numbers)
-        places = ranges(self._offsets[numbers], lengths)
-        return FlatRows(ids=self._ids[places].astype(np.int32), lengths=lengths)
-
-
-def _mapped(file: Path) -> NDArray[Any]:
-    """Return the numbers of `file`, memory-mapped; raise OSError, ValueError or EOFError if it is damaged."""
-    return np.asarray(np.load(file, mmap_mode="r"))  # a memmap is slow to slice
-
-
 def ranges(starts: NDArray[np.int64], lengths: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """Return the whole numbers from each start on, as many as its length, all ranges one after the other.
 
@@ -106,9 +71,6 @@ def ranges(starts: NDArray[np.int64], lengths: NDArray[np.integer[Any]]) -> NDAr
     result_starts = np.cumsum(lengths, dtype=np.int64) - lengths
     shifts = np.repeat(starts - result_starts, lengths)
     return np.arange(len(shifts)) + shifts
-
-
-# --- pairs of several sources ---
 
 
 class PairStore:
@@ -124,7 +86,7 @@ class PairStore:
         self.sides = sides
         # The number of the first pair of each source; the last entry is the number of all pairs.
         self.starts: NDArray[np.int64] = np.cumsum([0, *pairs.values()], dtype=np.int64)
-        self._source, self._target = (TokenStore(folder, side, len(self)) for side in sides)
+        self._files = [_mapped(folder, side) for side in sides]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the place of the files, which another process opens itself."""
@@ -138,14 +100,32 @@ class PairStore:
 
         Both include the special token that a batch adds to each sentence.
         """
-        return self._source.lengths(numbers) + 1, self._target.lengths(numbers) + 1
+        source, target = (offsets[numbers + 1] - offsets[numbers] + 1 for offsets, _ in self._files)
+        return source, target
 
     def flat(self, numbers: NDArray[np.int64]) -> tuple[FlatRows, FlatRows]:
         """Return the ids of both sides of the pairs `numbers`, (N,), in any order."""
-        return self._source.flat(numbers), self._target.flat(numbers)
+        rows = []
+        for offsets, ids in self._files:
+            lengths = offsets[numbers + 1] - offsets[numbers]
+            places = ranges(offsets[numbers], lengths)
+            rows.append(FlatRows(ids=ids[places].astype(np.int32), lengths=lengths))
+        source, target = rows
+        return source, target
 
     def usable_by_source(self, row_length: int) -> list[NDArray[np.int64]]:
         """Return, for each source, the numbers of the pairs that fit into a row of `row_length` positions."""
         numbers = np.arange(len(self))
         usable = numbers[np.maximum(*self.lengths(numbers)) <= row_length]
         return np.split(usable, np.searchsorted(usable, self.starts[1:-1]))
+
+
+def _mapped(folder: Path, side: Side) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return offsets and ids of a side, memory-mapped; raise StorageError if a file has not the size that it names."""
+    try:
+        # A memmap is slow to slice.
+        offsets = np.asarray(np.load(folder / f"{side}.offsets.npy", mmap_mode="r"))
+        ids = np.asarray(np.load(folder / f"{side}.ids.npy", mmap_mode="r"))
+    except (OSError, ValueError, EOFError) as error:
+        raise damaged(f"the token store {folder / side}", str(error), folder.parent) from error
+    return offsets, ids

@@ -102,10 +102,8 @@ class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
     """All that decides the batches of training; any process makes a batch from its plan."""
 
     text: EpochText
-    row_length: int  # L, `batching.max_length`; longer pairs are left out
     rows: int  # R
     draw_counts: tuple[int, ...]  # pairs of each source in an epoch
-    seed: int
     processes: int  # that encode changed text for the first plan, for which training waits
 
     def steps(
@@ -143,7 +141,7 @@ class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
     def __getitem__(self, planned: PlannedBatch) -> tuple[Batch, PlannedBatch]:
         """Return the batch of `planned`, with its plan."""
         source, target = self.text.ids(planned.draws)
-        return batch_of(source, target, planned.draws.pairs, planned.pair_counts, self.row_length), planned
+        return batch_of(source, target, planned.draws.pairs, planned.pair_counts, self.text.max_length), planned
 
     def _loader(self, planned_batches: Iterable[PlannedBatch], on_gpu: bool) -> Iterable[tuple[Batch, PlannedBatch]]:
         """Return the batches with their plans; they are made here, or ahead by other processes for a GPU."""
@@ -192,9 +190,13 @@ class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
 
     def plan(self, epoch: int, processes: int = 1) -> EpochPlan:
         """Return the plan of `epoch`, whose changed texts are encoded by `processes`."""
-        # 1. The pairs that the epoch draws, and their stored lengths.
+        # 1. The pairs that the epoch draws, their changes, and their stored lengths.
         store = self.text.store
-        draws = epoch_draws(store.usable_by_source(self.row_length), self.draw_counts, self.seed, epoch)
+        seed = self.text.seed
+        row_length = self.text.max_length
+        generator = epoch_generator(seed, epoch)
+        plain_draws = epoch_draws(store.usable_by_source(row_length), self.draw_counts, seed, epoch)
+        draws = self.text.with_changes(plain_draws, generator)
         stored_source, stored_target = store.lengths(draws.pairs)
         source_lengths = stored_source.astype(np.int32)
         target_lengths = stored_target.astype(np.int32)
@@ -212,7 +214,7 @@ class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
                 target_lengths[block] = target + 1
 
         # 3. The rows.
-        rows = plan_rows(source_lengths, target_lengths, self.row_length, epoch_generator(self.seed, epoch))
+        rows = plan_rows(source_lengths, target_lengths, row_length, generator)
         return EpochPlan(draws, rows, target_lengths)
 
 

@@ -37,12 +37,9 @@ class ScaledOptimizer(ModelOptimizer):
     def update(self, rate: float, gradient_norm: Tensor, finite: Tensor) -> None:
         """Update the weights, then adapt the factor, without GPU synchronization; see `ModelOptimizer.update`."""
         super().update(rate, gradient_norm, finite)
-        since_change = self._since_change + 1
-        steady = since_change >= STEADY
-        grown_factor = torch.where(steady, 2.0 * self._factor, self._factor)
-        self._factor = torch.where(finite, grown_factor, 0.5 * self._factor)
-        # A product sets the count to zero: `torch.where` would copy a Python number to the GPU and wait for it.
-        self._since_change = since_change * (finite & ~steady)
+        found_inf = (~finite).float()
+        # The operation of `torch.amp.GradScaler`: it changes both in place.
+        torch._amp_update_scale_(self._factor, self._since_change, found_inf, 2.0, 0.5, STEADY)
 
     @property
     def scale_state(self) -> dict[str, Tensor]:

@@ -2,7 +2,6 @@
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +16,7 @@ from translator.run.logging import LOGGER, progress_bar
 from translator.run.workers import map_in_order
 from translator.subword.model import WORDS_FILE, SubwordModel, SubwordPair, read_file, read_word_counts
 from translator.subword.spelling import count_words, write_word_counts
-from translator.subword.training import TrainingText, training_texts, uses_byte_fallback
+from translator.subword.training import trainer, uses_byte_fallback
 
 if TYPE_CHECKING:  # not for loading a model, which should be fast
     from translator.corpus.prepared_corpus import PreparedCorpus
@@ -95,21 +94,16 @@ def _word_counts(corpus: "PreparedCorpus") -> Counter[str]:
 
 def _train(config: SubwordConfig, corpus: "PreparedCorpus", folder: Path, workers: int) -> None:
     """Write the models to `folder`; warn of those for which the text has too few pieces."""
-    texts = training_texts(config, corpus)
-    bar: tqdm[object] = progress_bar(description="Training subword models", total=len(texts), unit="models")
-    with bar, contextlib.closing(map_in_order(partial(_trainer, config), texts, workers)) as models:
-        for text, content in zip(texts, models, strict=True):
-            file = folder / f"{text.name}.model"
+    names = ["joint"] if config.joint else ["source", "target"]
+    bar: tqdm[object] = progress_bar(description="Training subword models", total=len(names), unit="models")
+    with bar, contextlib.closing(map_in_order(partial(trainer, config, corpus), names, workers)) as models:
+        for name, content in zip(names, models, strict=True):
+            file = folder / f"{name}.model"
             write_bytes(file, content)
             pieces = SubwordModel(content, file).vocabulary_size
             if pieces < config.vocabulary_size and config.model_type != "char":
                 LOGGER.warning(
-                    f"the {text.name} model has {pieces:,} pieces, not subword.vocabulary_size: "
+                    f"the {name} model has {pieces:,} pieces, not subword.vocabulary_size: "
                     f"{config.vocabulary_size:,}: its text has no more"
                 )
             bar.update()
-
-
-def _trainer(config: SubwordConfig) -> Callable[[TrainingText], bytes]:
-    """Return the function with which a worker process trains a model."""
-    return lambda text: text.train(config)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from translator.config.corpus_section import PERSIAN
 from translator.subword.glossary import NO_GLOSSARY, Glossary
 from translator.subword.markup import without_tags
-from translator.subword.model import SubwordModel, SubwordPair
+from translator.subword.model import SubwordPair
 from translator.subword.placeholders import (
     change_numbers,
     cut_out,
@@ -53,10 +53,12 @@ class SourceReader:
 
     def __init__(self, subword: SubwordPair, normalizer: "Normalizer") -> None:
         """Take the models of a run, and the rules that were applied to its training text."""
+        self._model = subword.source
         self._placeholders = list(subword.source.placeholders)
         self._correct_spelling = subword.correct_spelling
         self._normalizer = normalizer
-        self.unreadable = UnreadableCharacters(subword.source, normalizer)
+        self.is_unreadable_sign = lru_cache(maxsize=10_000)(self._lacks_sign)
+        self._is_unreadable_letter = lru_cache(maxsize=10_000)(self._lacks_letter)
 
     def read(self, text: str, *, correct_spelling: bool, glossary: Glossary = NO_GLOSSARY) -> SourceText:
         """Return `text` normalized, on one line, with placeholders for copied parts.
@@ -77,12 +79,24 @@ class SourceReader:
             text = self._correct_spelling(text)
 
         # 3. Cut out signs and words in another script. Normalization has made many of them readable.
-        unreadable = self.unreadable.in_text(text)
+        unreadable = set(filter(self.is_unreadable_sign, set(text)))
+        if not text.isascii():
+            unreadable.update(filter(self._is_unreadable_letter, set(text)))
         text, copied = cut_out_unreadable(text, unreadable, copied, self._placeholders)
         return SourceText(text=text, copied=copied)
 
     def _normalized(self, text: str) -> str:
         return one_line(self._normalizer.source(text))
+
+    def _lacks_sign(self, character: str) -> bool:
+        """Return whether a character is a sign that the vocabulary lacks."""
+        return is_sign(character) and not self._model.has_sign(self._normalizer.source(character))
+
+    def _lacks_letter(self, character: str) -> bool:
+        """Return whether a character is a letter of another script that the vocabulary lacks."""
+        if not character.isalpha() or is_mostly_in_script(character, self._normalizer.languages[0].script):
+            return False
+        return not self._model.has_pieces(character)
 
     def with_target_numbers(self, text: str) -> str:
         """Return `text`, which is copied instead of translated, with numbers in the digits of the target language."""
@@ -98,36 +112,6 @@ class SourceReader:
 def one_line(text: str) -> str:
     """Return `text` with each line break, of any kind, replaced by a space."""
     return " ".join(text.splitlines())
-
-
-# --- characters that the vocabulary lacks ---
-
-
-class UnreadableCharacters:
-    """The characters that a source vocabulary lacks."""
-
-    def __init__(self, subword: SubwordModel, normalizer: "Normalizer") -> None:
-        """Take the subword model and the normalizer of the source."""
-        self._subword = subword
-        self._normalizer = normalizer
-        self.is_sign = lru_cache(maxsize=10_000)(self._is_unreadable_sign)
-        self.is_letter = lru_cache(maxsize=10_000)(self._is_unreadable_letter)
-
-    def in_text(self, text: str) -> set[str]:
-        """Return the unreadable characters of `text`, signs and letters."""
-        characters = set(text)
-        unreadable = set(filter(self.is_sign, characters))
-        if not text.isascii():
-            unreadable.update(filter(self.is_letter, characters))
-        return unreadable
-
-    def _is_unreadable_sign(self, character: str) -> bool:
-        return is_sign(character) and not self._subword.has_sign(self._normalizer.source(character))
-
-    def _is_unreadable_letter(self, character: str) -> bool:
-        if not character.isalpha() or is_mostly_in_script(character, self._normalizer.languages[0].script):
-            return False
-        return not self._subword.has_pieces(character)
 
 
 def is_sign(character: str) -> bool:

@@ -8,8 +8,7 @@ Arabic yeh and kaf, and repeated ZWNJ.
 import io
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -142,33 +141,18 @@ def draw_lines(corpus: "PreparedCorpus", split: "Split", side: "Side", limit: in
     yield from itertools.compress(lines, is_drawn.tobytes())  # one byte, 0 or 1, per line
 
 
-@dataclass(frozen=True)
-class TrainingText:
-    """The text that one model is trained on; picklable."""
+def trainer(config: SubwordConfig, corpus: "PreparedCorpus") -> Callable[[str], bytes]:
+    """Return the function that trains the model of a name on the training text: `source`, `target` or `joint`.
 
-    name: str  # of the model: source, target or joint
-    corpus: "PreparedCorpus"
-    limits: "Mapping[Side, int]"  # sentences of each side, at most
-    fold: bool
-
-    def train(self, config: SubwordConfig) -> bytes:
-        """Return the bytes of a model with the given settings; raises as `train_model` does."""
-        return train_model(self._lines(), config, self.name, fold=self.fold)
-
-    def _lines(self) -> Iterator[str]:
-        for side, limit in self.limits.items():
-            yield from draw_lines(self.corpus, "train", side, limit)
-
-
-def training_texts(config: SubwordConfig, corpus: "PreparedCorpus") -> list[TrainingText]:
-    """Return the text of each model: one for each language, or one for both if `config.joint`."""
-    limit = _MOST_SENTENCES
-    if config.joint:
-        limits: Mapping[Side, int] = {"en": limit - limit // 2, "fa": limit // 2}
-        return [TrainingText(name="joint", corpus=corpus, limits=limits, fold=False)]
+    A worker process calls it; it raises as `train_model` does.
+    """
     source, target = corpus.sides
-    folds_source = config.folds_case and source == "en"
-    return [
-        TrainingText(name="source", corpus=corpus, limits={source: limit}, fold=folds_source),
-        TrainingText(name="target", corpus=corpus, limits={target: limit}, fold=False),
-    ]
+    sides: dict[str, tuple[Side, ...]] = {"source": (source,), "target": (target,), "joint": ("en", "fa")}
+
+    def train(name: str) -> bytes:
+        limit = _MOST_SENTENCES // len(sides[name])
+        drawn = [draw_lines(corpus, "train", side, limit) for side in sides[name]]
+        folds = name == "source" and source == "en" and config.folds_case
+        return train_model(itertools.chain.from_iterable(drawn), config, name, fold=folds)
+
+    return train

@@ -1,6 +1,5 @@
 """The training state in checkpoints: weights, averages, moments, data position, progress. Each update sets its seed."""
 
-import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from translator.run.files import restore_folders, sha256_of_json, storage_errors
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
 from translator.training.moving_average import MovingAverage
-from translator.training.progress import TrainingProgress
+from translator.training.progress import TrainingProgress, ranking_score
 
 
 @dataclass
@@ -41,7 +40,6 @@ class TrainingState:
         self.progress = TrainingProgress()
         self.position = DataPosition()
         self.saved_step = -1  # step of the last checkpoint; -1 without one
-        self._lower_is_better = self.config.training.best_metric == "loss"
 
     @property
     def shipped_model(self) -> Transformer:
@@ -68,13 +66,11 @@ class TrainingState:
         """Write the checkpoint; only when it is on the disk, update the links and delete old checkpoints."""
         average = {} if self.average is None else self.average.model.state_dict()
         save_checkpoint(self._folder, self._description(), self.model.state_dict(), moments_of(self.optimizer), average)
-        best_steps = ranked_steps(self._folder, lower_is_better=self._lower_is_better)
+        best_steps = ranked_steps(self._folder)
         if best_steps:
             mark_best(self._folder, best_steps[0])
         settings = self.config.training
-        remove_old_checkpoints(
-            self._folder, settings.keep_checkpoints, settings.keep_best, lower_is_better=self._lower_is_better
-        )
+        remove_old_checkpoints(self._folder, settings.keep_checkpoints, settings.keep_best)
 
     def restore(self) -> None:
         """Load the newest intact checkpoint into this state, if there is one.
@@ -116,7 +112,7 @@ class TrainingState:
 
         # 4. Rename the damaged checkpoints after this one, and renew the links.
         if self.writes:
-            go_back_to(self._folder, state.step, lower_is_better=self._lower_is_better)
+            go_back_to(self._folder, state.step)
             LOGGER.info("resuming from %s", path)
             if not same_batches:
                 LOGGER.info("the epoch restarts: its batches differ from those before that checkpoint")
@@ -139,9 +135,7 @@ class TrainingState:
         progress = self.progress
         score = None
         if progress.validated_step == progress.step:
-            score = progress.last_validation.get(self.config.training.best_metric)
-        if score is not None and not math.isfinite(score):
-            score = None
+            score = ranking_score(progress.last_validation, self.config.training.best_metric)
         return CheckpointState(
             step=progress.step,
             model=self.config.model,

@@ -1,9 +1,21 @@
 """The progress of a run: counters and scores."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from translator.core.loop import Progress
+
+
+def ranking_score(scores: Mapping[str, float], metric: str) -> float | None:
+    """Return the score of a validation by which checkpoints are ranked, for which higher is better.
+
+    A loss is negative. None: there is no finite score of `metric`.
+    """
+    score = scores.get(metric, math.nan)
+    if not math.isfinite(score):
+        return None
+    return -score if metric == "loss" else score
 
 
 @dataclass
@@ -11,7 +23,7 @@ class TrainingProgress(Progress):
     """The counters and scores of a run, saved in every checkpoint."""
 
     starts: int = 0  # number of starts and restarts
-    best_score: float | None = None
+    best_score: float | None = None  # by `ranking_score`
     last_validation: dict[str, float] = field(default_factory=dict)
     validation_losses: list[list[float]] = field(default_factory=list)
     """The update and the loss of each validation, which the page of an evaluation shows."""
@@ -23,15 +35,12 @@ class TrainingProgress(Progress):
 
         A validation without this score, because no pair fits into a row, is neither better nor without a gain.
         """
-        score = scores.get(metric)
-        better = False
-        if score is not None and math.isfinite(score):
-            sign = -1 if metric == "loss" else 1
-            better = self.best_score is None or sign * score > sign * self.best_score
+        score = ranking_score(scores, metric)
+        better = score is not None and (self.best_score is None or score > self.best_score)
         if better:
             self.best_score = score
             self.validations_without_gain = 0
-        elif score is not None:
+        elif metric in scores:
             self.validations_without_gain += 1
         self.validated_step = self.step
         self.last_validation = scores

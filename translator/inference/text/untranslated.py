@@ -84,7 +84,7 @@ def part_text(text: str, reader: SourceReader, script: str, *, split: bool) -> t
             copied_parts.append(copied_line(sentence.text))
             is_foreign = True
         else:
-            before, words, after = cut_edge_signs(without_tags.strip(), reader.unreadable.is_sign)
+            before, words, after = cut_edge_signs(without_tags.strip(), reader.is_unreadable_sign)
             between.append("".join([*copied_parts, copied_line(marks_before), opening_tags, copied_line(before)]))
             sentences.append(words)
             copied_parts = [copied_line(after), closing_tags, copied_line(marks_after)]
