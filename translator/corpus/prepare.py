@@ -31,7 +31,7 @@ from translator.corpus.sources import source_files
 from translator.corpus.tags import tagged_lines, tags_of_sources
 from translator.errors import CorpusError
 from translator.run.files import new_folder, prepared_folder, restore_folders, write_json
-from translator.run.logging import LOGGER, stage
+from translator.run.logging import LOGGER
 from translator.run.workers import processes_for
 
 _REPORT: Final = "report.json"
@@ -56,9 +56,8 @@ def prepare_corpus(
         StorageError: the prepared data cannot be written.
     """
     # The text of an earlier call has the same fingerprint.
-    with stage("fingerprint"):
-        rules = Normalizer(config.normalization, rules=rules).rules
-        fingerprint = corpus_fingerprint(config, test_sets, rules)
+    rules = Normalizer(config.normalization, rules=rules).rules
+    fingerprint = corpus_fingerprint(config, test_sets, rules)
     directory = prepared_folder(config.prepared_directory, "corpus", fingerprint)
     restore_folders(directory.parent)  # a killed preparation, of any settings, may have left gigabytes
     report = None
@@ -87,26 +86,24 @@ def _prepare(
     spool.mkdir()
     with NearDuplicateIndex(spool) as index:
         # 1. Read and clean.
-        with stage("clean"):
-            bytes_of_sources = 0
-            for source in every_source.sources:
-                bytes_of_sources += sum(file.stat().st_size for file in source_files(source))
-            processes = processes_for(config.workers, bytes_of_sources)
-            texts = clean_sources(every_source, rules, spool, index, processes)
+        bytes_of_sources = 0
+        for source in every_source.sources:
+            bytes_of_sources += sum(file.stat().st_size for file in source_files(source))
+        processes = processes_for(config.workers, bytes_of_sources)
+        texts = clean_sources(every_source, rules, spool, index, processes)
 
         # 2. and 3. Find duplicates and near-duplicates, select and split.
-        with stage("select"):
-            clean_fates, keys = [text.fates for text in texts], [text.keys for text in texts]
-            fates = select_pairs(every_source, clean_fates, keys, index.find)
+        clean_fates = [text.fates for text in texts]
+        keys = [text.keys for text in texts]
+        fates = select_pairs(every_source, clean_fates, keys, index.find)
 
     # 4. and 5. Count and write. The text of additional test sets is only kept out of the splits.
     count = len(config.sources)
     reports = []
-    with stage("write"):
-        for source, text, source_fates in zip(every_source.sources, texts, fates, strict=True):
-            reports.append(_report(source, text, source_fates))
-            if len(reports) <= count:
-                _write_splits(text, source_fates, folder, source.name, config.languages[0].code, tags.get(source.name))
+    for source, text, source_fates in zip(every_source.sources, texts, fates, strict=True):
+        reports.append(_report(source, text, source_fates))
+        if len(reports) <= count:
+            _write_splits(text, source_fates, folder, source.name, config.languages[0].code, tags.get(source.name))
     shutil.rmtree(spool)
     _refuse_nothing(reports[:count])
     return CorpusReport(

@@ -21,7 +21,7 @@ from translator.data.epoch_text import EpochText
 from translator.data.mixture import MixtureRow, epoch_generator, mixture_rows
 from translator.data.training_batches import DataPosition, TrainingBatches, batch_of
 from translator.errors import CorpusError
-from translator.run.logging import LOGGER, stage
+from translator.run.logging import LOGGER
 from translator.run.workers import processes_for
 from translator.subword import prepare_subword
 from translator.subword.block_encoding import FlatRows
@@ -67,12 +67,10 @@ class DataHandler:
         # 2. Subword models, and the text as their ids.
         directory = Path(config.corpus.prepared_directory)
         processes = processes_for(config.corpus.workers, self.corpus.training_bytes())
-        with stage("subword"):
-            self.subword, self.subword_folder = prepare_subword(config.subword, self.corpus, directory, processes)
-        with stage("encode"):
-            self._stores, self.token_fingerprint = open_tokens(  # the fingerprint is that of text and models
-                self.corpus, self.subword, self.normalizer, directory, processes
-            )
+        self.subword, self.subword_folder = prepare_subword(config.subword, self.corpus, directory, processes)
+        self._stores, self.token_fingerprint = open_tokens(  # the fingerprint is that of text and models
+            self.corpus, self.subword, self.normalizer, directory, processes
+        )
 
         # 3. The lengths of the pairs, and the share of each source in an epoch.
         self.report: list[LengthReport] = []

@@ -21,7 +21,6 @@ Item = TypeVar("Item")
 LOGGER: Final = logging.getLogger("translator")
 RECORD: Final = logging.getLogger("translator.record")  # details for log.txt that would flood the console
 SECONDS_BETWEEN_LINES: Final = 10.0  # between two lines of progress, if standard error is not a terminal
-STAGES: Final[dict[str, float]] = {}  # seconds that the last `stage` of each name took in this process
 
 
 # --- messages ---
@@ -98,14 +97,6 @@ def log_to_file(path: Path) -> Iterator[None]:
         LOGGER.removeHandler(handler)
         LOGGER.setLevel(level)
         handler.close()
-
-
-@contextlib.contextmanager
-def stage(name: str) -> Iterator[None]:
-    """Record the duration of the block in `STAGES`, in seconds."""
-    began = time.perf_counter()
-    yield
-    STAGES[name] = time.perf_counter() - began
 
 
 # --- progress ---
