@@ -1,5 +1,7 @@
 """The tables of an evaluation, in each form, and the lines for a terminal show what a reader looks for."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.translated_sets import translated, with_scores
@@ -56,3 +58,11 @@ def test_terms_with_their_translation_are_counted_beside_the_other_tables() -> N
         compare_systems([with_scores(text)]), glossary=Glossary({"book": "کتاب", "lamp": "چراغ"})
     )
     assert tables[-1].rows == [["terms", "2 of 3 (66.7%)"]]
+
+
+def test_each_source_has_the_score_of_its_own_sentences() -> None:
+    text = translated(["در باز است.", "باران می‌بارد.", "x"], ["در باز است.", "باران می‌بارد.", "دو عمو دارید."])
+    mixed = replace(text, text=replace(text.text, origins=("novels", "novels", "news")))
+    tables = evaluation_tables(compare_systems([with_scores(mixed)]))
+    (by_source,) = [table for table in tables if "by source" in table.title]
+    assert [list(row) for row in by_source.rows] == [["novels, 2 sentences", "100.00"], ["news, 1 sentences", "0.00"]]

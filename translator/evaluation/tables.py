@@ -11,7 +11,7 @@ from tabulate import tabulate
 
 from translator.corpus.held_out import left_out_note
 from translator.evaluation.compare import SystemComparison
-from translator.evaluation.metrics import LOWER_IS_BETTER, Score, show_score
+from translator.evaluation.metrics import LOWER_IS_BETTER, Score, compute_scores, show_score, show_value
 from translator.evaluation.mistakes import MEANINGS
 from translator.evaluation.results import ScoredSet
 from translator.evaluation.text_variants import RAW
@@ -48,7 +48,7 @@ class Table(NamedTuple):
 def evaluation_tables(
     comparison: SystemComparison, noise: Sequence[SystemComparison] = (), glossary: Glossary | None = None
 ) -> list[Table]:
-    """Return the tables of one test set: scores, significance, mistakes, and kept terms.
+    """Return the tables of one test set: scores, significance, scores by source, mistakes, and kept terms.
 
     Args:
         comparison: of all systems on the test set.
@@ -61,6 +61,8 @@ def evaluation_tables(
     for of_noise in noise:
         if of_noise.test_set == comparison.test_set:
             tables += significance_tables(of_noise)
+    if len(set(comparison.baseline.text.origins)) > 1:
+        tables.append(source_table(systems))
     tables.append(mistake_table(systems))
     if glossary is not None:
         tables.append(glossary_table(systems, glossary))
@@ -112,6 +114,22 @@ def short_form(normalization: str) -> str:
     return "ZWNJ as space" if "ZWNJ as space" in normalization else "normalized"
 
 
+def source_table(systems: Mapping[str, ScoredSet]) -> Table:
+    """Return the chrF of the sentences of each source of the corpus, on raw text."""
+    text = next(iter(systems.values())).text
+    rows = []
+    for source in dict.fromkeys(text.origins):
+        numbers = [number for number, origin in enumerate(text.origins) if origin == source]
+        references = [text.references[number] for number in numbers]
+        row = [f"{source}, {len(numbers):,} sentences"]
+        for scored in systems.values():
+            hypotheses = [scored.hypotheses[number] for number in numbers]
+            _, chrf = compute_scores(hypotheses, references, metrics=("chrf",))
+            row.append(show_value("chrf", chrf.score))
+        rows.append(row)
+    return _table_by_system("raw text by source", systems, rows, unit="chrF")
+
+
 def mistake_table(systems: Mapping[str, ScoredSet]) -> Table:
     """Return the counts of each mistake, like `3 of 20 (15.0%)`, with a column for each system."""
     rows = []
@@ -150,10 +168,11 @@ def _table_by_system(
     systems: Mapping[str, ScoredSet],
     rows: Sequence[Sequence[str]],
     notes: Sequence[str] = (),
+    unit: str = "sentences",
 ) -> Table:
-    """Return a table of counts on a test set, with a column for each system."""
+    """Return a table on a test set with a column for each system; that of a single system has the unit as its name."""
     (test_set,) = {scored.text.name for scored in systems.values()}
-    columns = [excerpt(name, _MAX_LABEL) for name in systems] if len(systems) > 1 else ["sentences"]
+    columns = [excerpt(name, _MAX_LABEL) for name in systems] if len(systems) > 1 else [unit]
     return Table(title=f"{test_set}: {title}", header=["", *columns], rows=rows, notes=notes)
 
 
