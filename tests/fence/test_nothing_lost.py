@@ -64,7 +64,7 @@ def test_a_folder_of_somebody_else_becomes_no_run_and_no_export(folder: Path, sm
     (theirs / "notes.txt").write_text("mine", encoding="utf-8")
     assert f"{theirs} is not empty and not a run" in refusal(*short(theirs))
     export = refusal("export", "--run", small_run, "--to", "safetensors", theirs)
-    assert "existing files are never overwritten" in export
+    assert "the folder is not empty; choose another path" in export
     assert contents(theirs) == {"notes.txt": b"mine"}
 
 

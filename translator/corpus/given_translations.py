@@ -61,9 +61,9 @@ def _texts_of(row: Cells | Row | Pair) -> tuple[str, list[str]] | None:
     if isinstance(values, list):
         values = {"source": values[0], "translations": values[1:]}
     source = text_in(values.get("source"))
-    given = values.get("translations", values.get("translation"))
+    content = values.get("translations", values.get("translation"))
     translations: list[str] = []
-    for value in given if isinstance(given, list) else [given]:
+    for value in content if isinstance(content, list) else [content]:
         text = text_in(value.get("text") if isinstance(value, dict) else value)
         if text is not None and text.strip():
             translations.append(text)
