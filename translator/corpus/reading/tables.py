@@ -209,8 +209,8 @@ def pairs_of_rows(
     english_column, persian_column, score_column = columns
     if names != ["1", "2"] or english_column != "1":
         other_names = [name for name in names if name not in columns]
-        rest = f"; not read: {listing(other_names)}" if other_names else ""
-        note(f"English is read from column {english_column}, Persian from column {persian_column}{rest}")
+        not_read = f"; not read: {listing(other_names)}" if other_names else ""
+        note(f"English is read from column {english_column}, Persian from column {persian_column}{not_read}")
 
     # 2. The pairs.
     for row in chain(first_rows, rows):
