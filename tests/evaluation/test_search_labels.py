@@ -10,7 +10,12 @@ from translator.evaluation import search_label
 METHODS = ("greedy", "beam", "sampling")
 # For each method, the settings that a label leaves out.
 SAME_TEXT = {"batch_size", "processes"}  # they change the speed of a search, not what it chooses
-OF_A_BEAM = {"beam_size", "length_penalty", "length_normalization"}  # elsewhere they change scores at most, not texts
+OF_A_BEAM = {
+    "beam_size",
+    "length_penalty",
+    "length_normalization",
+    "rerank",
+}  # elsewhere they change scores at most, not texts
 OF_SAMPLING = {"temperature", "top_k", "top_p", "seed"}  # only samples depend on them
 UNNAMED = {
     "greedy": SAME_TEXT | OF_A_BEAM | OF_SAMPLING,

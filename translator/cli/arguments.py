@@ -158,9 +158,10 @@ SEARCH: Final = (
     option("--device NAME", "cpu, mps, cuda or cuda:N (default: run.device of the run)", default="auto"),
     option("--tag NAME", "source of the recipe with `tag: true` whose style the translations have"),
     option("--glossary FILE", "TSV of terms and the translations that they must have"),
+    option("--rerank FOLDER", "run of the other direction, by which the hypotheses of a beam are ranked too"),
     option("--precision", "precision of inference (default: that of the run)", choices=_PRECISIONS),
 )
-_SEARCH_KEYS: Final = ("method", "beam_size", "precision", "tag", "glossary")
+_SEARCH_KEYS: Final = ("method", "beam_size", "precision", "tag", "glossary", "rerank")
 """Keys of `search` that have a flag."""
 
 

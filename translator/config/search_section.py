@@ -37,6 +37,8 @@ class SearchConfig(Section, effect=Effect.FREE):
     """Replace an English word unseen in training by the frequent word that is one typo away; names and code stay."""
     glossary: Place | None = None
     """TSV file of terms and their translations, which stand in place of the terms (docs/translating.md)."""
+    rerank: Place | None = None
+    """Run of the other direction; by its probability of the source too, the hypotheses of a beam are ranked."""
     tag: Name | None = "auto"
     """Source with `tag: true` whose style a translation has; `auto`: held-out text has its own; `null`: none."""
     temperature: Annotated[float, Field(ge=0.001, le=100)] = 1.0
@@ -58,6 +60,11 @@ class SearchConfig(Section, effect=Effect.FREE):
     def _lengths_are_ordered(self) -> bool:
         """The smallest output length is not above the largest."""
         return self.min_length_ratio <= self.max_length_ratio
+
+    @rule("`rerank` needs `method: beam`")
+    def _reranks_hypotheses(self) -> bool:
+        """Only a beam has several hypotheses, best first."""
+        return self.rerank is None or self.method == "beam"
 
     @property
     def settings(self) -> SearchSettings:

@@ -20,7 +20,12 @@ _SHARED_PREFIXES: Final = {
 }
 _PREFIXES: Final[Mapping[str, Mapping[str, str]]] = {
     "greedy": _SHARED_PREFIXES,
-    "beam": {"length_penalty": "penalty-", "length_normalization": "", **_SHARED_PREFIXES},
+    "beam": {
+        "length_penalty": "penalty-",
+        "length_normalization": "",
+        "rerank": "rerank-",
+        **_SHARED_PREFIXES,
+    },
     "sampling": {"temperature": "temperature-", "top_k": "top-k-", "top_p": "top-p-", **_SHARED_PREFIXES},
 }
 """By search method: the settings that a label names if they differ from the defaults, with their prefixes.
@@ -48,7 +53,7 @@ def search_label(config: SearchConfig, engine: str = "") -> str:
         if value == getattr(defaults, key):
             continue
         shown = f"{value:g}" if isinstance(value, float) else str(value)
-        if key == "glossary":  # of the file, a name that a file name can hold
+        if key in ("glossary", "rerank"):  # of the file or run, a name that a file name can hold
             shown = re.sub(r"[^\w-]+", "-", Path(shown).stem)
         parts.append(f"{prefix}{shown}".lower())
 

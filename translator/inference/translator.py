@@ -12,6 +12,7 @@ from translator.errors import InputError
 from translator.inference.alignment import Alignment, AttentionMap, align_words, attention_of
 from translator.inference.confidence import Confidence, read_confidence
 from translator.inference.engines.engine import LoadedModel
+from translator.inference.reranking import rerank
 from translator.inference.text.checks import checked_texts, warn_of_lost_text
 from translator.inference.text.joining import join_segments
 from translator.inference.text.loops import find_without_loops
@@ -102,15 +103,15 @@ class Translator(LoadedModel):
         request = SearchRequest(
             rows=[segment.ids for segment in segments],
             config=self.search,
-            count=count,
+            count=count if self._reverse is None else max(count, self.search.beam_size),
             prefixes=self._forced(beginnings, segments, between, first_line) if any(beginnings) else (),
-            scored=scored,
+            scored=scored or self._reverse is not None,
             check=check,
         )
         hypotheses = find_without_loops(self.searcher, self.subword, request)
 
         # 3. Write the output text of each segment.
-        parts: list[list[list[Translation]]] = [[] for _ in texts]  # of each text, for each of its segments
+        written: list[list[Translation]] = []  # of each segment
         for segment, segment_hypotheses in zip(segments, hypotheses, strict=True):
             rows = [hypothesis.tokens for hypothesis in segment_hypotheses]
             prefix = beginnings[segment.line]
@@ -123,9 +124,14 @@ class Translator(LoadedModel):
                     attention_map = attention_of(self.searcher, self.subword, segment, hypothesis)
                     translation = replace(translation, attention=(attention_map,))
                 translations.append(translation)
-            parts[segment.line].append(translations)
+            written.append(translations)
+        if self._reverse is not None:
+            written = rerank(segments, written, self._reverse.score)
 
         # 4. Join the segments of each text; one without any is copied.
+        parts: list[list[list[Translation]]] = [[] for _ in texts]  # of each text, for each of its segments
+        for segment, translations in zip(segments, written, strict=True):
+            parts[segment.line].append(translations)
         ranked = self.search.method != "sampling"
         results: list[list[Translation]] = []
         for text_parts, text_between in zip(parts, between, strict=True):
@@ -227,6 +233,20 @@ class Translator(LoadedModel):
         if not self.subword.source.placeholders:
             raise InputError("this model has no placeholders for terms; train one with `subword.placeholders: 8`")
         return Glossary.read(Path(self.search.glossary))
+
+    @cached_property
+    def _reverse(self) -> "Translator | None":
+        """The model of `search.rerank`; raises InputError: it does not translate in the other direction."""
+        if self.search.rerank is None:
+            return None
+        reverse = Translator.load(self.search.rerank)
+        if reverse.normalizer.languages != self.normalizer.languages[::-1]:
+            source, target = self.normalizer.languages
+            raise InputError(
+                f"{self.search.rerank} does not translate {target.code}-{source.code}, so it cannot rerank; train it "
+                f"with corpus.direction={target.code}-{source.code}"
+            )
+        return reverse
 
     @cached_property
     def confidence(self) -> Confidence | None:

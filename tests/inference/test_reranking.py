@@ -1,0 +1,79 @@
+"""Reranking: the hypotheses of a beam are ordered by the models of both directions."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.tiny_recipe import write_recipe
+from tests.support.untrained import untrained_run
+from translator import Translator
+from translator.config import parse_config
+from translator.errors import ConfigError, InputError
+from translator.inference.reranking import WEIGHT
+
+TEXTS = [
+    "abc",
+    "hgf bca. ddd eee?",
+    "",
+    "123",
+    "ca\u00a0b",
+    "fed",
+    "ab ba",
+    "gag",
+    "hhe",
+    "bcd",
+    "dada",
+    "eh",
+    "ff",
+    "abcdefgh",
+]
+
+
+@pytest.fixture(scope="module")
+def reverse_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    text = write_recipe(tmp_path_factory.mktemp("reverse")).read_text(encoding="utf-8")
+    return untrained_run(parse_config(text, "tiny.yaml", ["corpus.direction=fa-en"]), step=6).path
+
+
+@pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
+def test_the_first_is_the_best_of_the_beam_by_both_models(random_run: Path, reverse_run: Path, engine: str) -> None:
+    settings = ["search.method=beam", "search.beam_size=8", "search.split_sentences=false", "search.precision=float32"]
+    settings += ["search.max_length_ratio=0.1"]  # hypotheses are so short that the other model takes them
+    settings += ["search.length_normalization=average"]  # hypotheses of any length have similar scores
+    plain = Translator.load(random_run, engine=engine, overrides=settings)
+    reranking = Translator.load(random_run, engine=engine, overrides=[*settings, f"search.rerank={reverse_run}"])
+    reverse = Translator.load(reverse_run)
+
+    changed = False
+    all_hypotheses = plain.translations(TEXTS, count=8)
+    for text, hypotheses, reranked in zip(TEXTS, all_hypotheses, reranking.translations(TEXTS, count=8), strict=True):
+        expected = {}
+        for hypothesis in hypotheses:
+            score = hypothesis.normalized_score
+            if hypothesis.pieces:
+                (source,) = reverse.score([hypothesis.text], [text])
+                score += WEIGHT * source.score / source.tokens
+            expected[hypothesis.text] = score
+        assert {translation.text: translation.normalized_score for translation in reranked} == pytest.approx(expected)
+        # Finished hypotheses precede those that were cut off.
+        order = [(translation.finished, translation.normalized_score) for translation in reranked]
+        assert order == sorted(order, reverse=True)
+        assert reranking.translate(text) == reranked[0].text
+        changed |= [translation.text for translation in reranked] != [hypothesis.text for hypothesis in hypotheses]
+    assert changed
+
+
+def test_a_text_that_is_too_long_for_the_other_model_keeps_its_order(random_run: Path, reverse_run: Path) -> None:
+    settings = ["search.method=beam", "search.beam_size=3"]
+    plain = Translator.load(random_run, overrides=settings)
+    reranking = Translator.load(random_run, overrides=[*settings, f"search.rerank={reverse_run}"])
+    text = "a" * 200
+    assert reranking.translate(text) == plain.translate(text)
+
+
+def test_only_a_beam_is_reranked_and_only_by_the_other_direction(random_run: Path, reverse_run: Path) -> None:
+    rerank = f"search.rerank={random_run}"
+    with pytest.raises(InputError, match="does not translate fa-en, so it cannot rerank"):
+        Translator.load(random_run, overrides=[rerank, "search.method=beam"]).translate("abc")
+    with pytest.raises(ConfigError, match="`rerank` needs `method: beam`"):
+        Translator.load(random_run, overrides=[rerank, "search.method=greedy"])
