@@ -100,12 +100,13 @@ def test_four_fifths_of_an_epoch_are_old_text(tuned: Derived) -> None:
     assert dict(shares) == {"lamp": "0.2", "small": "0.8"}
 
 
-def test_the_recipe_of_a_fine_tuning_keeps_the_model_and_a_third_of_the_learning_rate(
+def test_the_recipe_of_a_fine_tuning_keeps_the_model_and_lowers_the_learning_rate(
     small_run: Path, tuned: Derived
 ) -> None:
     old = yaml.safe_load((small_run / "config.yaml").read_text(encoding="utf-8"))
     new = tuned.recipe
-    assert new["training"]["learning_rate"] == pytest.approx(old["training"]["learning_rate"] / 3)
+    assert old["training"]["learning_rate"] == 8e-3
+    assert new["training"]["learning_rate"] == 7e-4, "that of configs/fine-tune.yaml"
     assert new["training"]["initialize_from"] == new["subword"]["models_from"] == str(small_run.resolve())
     for key in ("d_model", "heads", "encoder_layers", "decoder_layers", "feed_forward"):
         assert new["model"][key] == old["model"][key]

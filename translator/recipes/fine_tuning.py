@@ -1,5 +1,6 @@
 """Fine-tuning: a run continues on new text mixed with its own, so that it learns the one and keeps the other."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -120,12 +121,13 @@ def fine_tuning_changes(
     new_tokens_an_update = batch * config.training.accumulation_steps * (1 - replay_share)
     updates = max(_FEWEST_UPDATES, round(_PASSES * _TOKENS_A_WORD * words / new_tokens_an_update))
     interval = -(-updates // _VALIDATIONS)
-    rate = config.training.learning_rate / _LEARNING_RATE_DIVISOR
+    recipe_rate = recipe_values(recipe).get("training", {}).get("learning_rate", math.inf)
+    rate = min(config.training.learning_rate / _LEARNING_RATE_DIVISOR, recipe_rate)
     start = str(parent.path.resolve())
     return [
         *_changes_of_recipe(recipe),
         Choice("training.initialize_from", start, "the weights to start from"),
-        Choice("training.learning_rate", rate, "a third of the run's"),
+        Choice("training.learning_rate", rate, f"a third of the run's, at most that of {recipe}"),
         Choice("training.max_steps", updates, f"{_PASSES} passes over the new text, {_FEWEST_UPDATES} at least"),
         Choice("training.validate_every", interval, f"{_VALIDATIONS} times"),
         Choice("training.checkpoint_every", interval, "with each validation"),
