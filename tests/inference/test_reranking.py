@@ -1,5 +1,6 @@
 """Reranking: the hypotheses of a beam are ordered by the models of both directions."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,24 +10,13 @@ from tests.support.untrained import untrained_run
 from translator import Translator
 from translator.config import parse_config
 from translator.errors import ConfigError, InputError
-from translator.inference.reranking import WEIGHT
+from translator.inference.reranking import WEIGHT, rerank
+from translator.inference.text.segments import Segment
+from translator.inference.translation import Translation
+from translator.search.loop_detection import looping_words
 
-TEXTS = [
-    "abc",
-    "hgf bca. ddd eee?",
-    "",
-    "123",
-    "ca\u00a0b",
-    "fed",
-    "ab ba",
-    "gag",
-    "hhe",
-    "bcd",
-    "dada",
-    "eh",
-    "ff",
-    "abcdefgh",
-]
+WORDS = "abc fed gag hhe bcd dada eh ff abcdefgh"
+TEXTS = ["", "123", "ca\u00a0b", "hgf bca. ddd eee?", *WORDS.split()]
 
 
 @pytest.fixture(scope="module")
@@ -55,12 +45,27 @@ def test_the_first_is_the_best_of_the_beam_by_both_models(random_run: Path, reve
                 score += WEIGHT * source.score / source.tokens
             expected[hypothesis.text] = score
         assert {translation.text: translation.normalized_score for translation in reranked} == pytest.approx(expected)
-        # Finished hypotheses precede those that were cut off.
-        order = [(translation.finished, translation.normalized_score) for translation in reranked]
+        most_loops = looping_words(text, hypotheses[0].text)
+        order = []
+        for translation in reranked:
+            is_no_loop = looping_words(text, translation.text) <= most_loops
+            order.append((is_no_loop, translation.finished, translation.normalized_score))
         assert order == sorted(order, reverse=True)
         assert reranking.translate(text) == reranked[0].text
         changed |= [translation.text for translation in reranked] != [hypothesis.text for hypothesis in hypotheses]
     assert changed
+
+
+def test_a_loop_does_not_win() -> None:
+    segment = Segment(line=0, source="He went home.", ids=[5], is_first=True, copied={})
+    hypotheses = [Translation(text, pieces=1, tokens=4) for text in ("او رفت.", "رفت رفت رفت رفت", "او به خانه رفت.")]
+    scores = dict(zip((hypothesis.text for hypothesis in hypotheses), (-3.0, -1.0, -2.0), strict=True))
+
+    def score(texts: Sequence[str], sources: Sequence[str]) -> list[Translation]:
+        return [Translation(source, score=scores[text], tokens=1) for text, source in zip(texts, sources, strict=True)]
+
+    (reranked,) = rerank([segment], [hypotheses], score)
+    assert [translation.text for translation in reranked] == ["او به خانه رفت.", "او رفت.", "رفت رفت رفت رفت"]
 
 
 def test_a_text_that_is_too_long_for_the_other_model_keeps_its_order(random_run: Path, reverse_run: Path) -> None:
@@ -72,8 +77,8 @@ def test_a_text_that_is_too_long_for_the_other_model_keeps_its_order(random_run:
 
 
 def test_only_a_beam_is_reranked_and_only_by_the_other_direction(random_run: Path, reverse_run: Path) -> None:
-    rerank = f"search.rerank={random_run}"
+    by_itself = f"search.rerank={random_run}"
     with pytest.raises(InputError, match="does not translate fa-en, so it cannot rerank"):
-        Translator.load(random_run, overrides=[rerank, "search.method=beam"]).translate("abc")
+        Translator.load(random_run, overrides=[by_itself, "search.method=beam"]).translate("abc")
     with pytest.raises(ConfigError, match="`rerank` needs `method: beam`"):
-        Translator.load(random_run, overrides=[rerank, "search.method=greedy"])
+        Translator.load(random_run, overrides=[by_itself, "search.method=greedy"])

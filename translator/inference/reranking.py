@@ -10,8 +10,9 @@ from typing import Final
 
 from translator.inference.text.segments import Segment
 from translator.inference.translation import Translation
+from translator.search.loop_detection import looping_words
 
-WEIGHT: Final = 0.3  # of the other direction; from 0.1 to 1, the same on validation text (docs/results.md)
+WEIGHT: Final = 0.3  # of the other direction; chosen on validation text, where 0.2 to 1 are alike (docs/results.md)
 
 Score = Callable[[Sequence[str], Sequence[str]], list[Translation]]
 """Scores each target as the translation of its source, as `Translator.score` does."""
@@ -38,17 +39,29 @@ def rerank(
         sources += [segment.source] * len(hypotheses)
     scored = iter(score(texts, sources))
 
-    # 2. Sort the translations of each segment. As in a search, finished ones precede those that were cut off.
+    # 2. Sort the translations of each segment.
     results = []
-    for hypotheses in translations:
+    for segment, hypotheses in zip(segments, translations, strict=True):
         rated = []
         for hypothesis in hypotheses:
             reverse = next(scored)
             mean = reverse.score / max(reverse.tokens, 1)
             rated.append(replace(hypothesis, normalized_score=hypothesis.normalized_score + WEIGHT * mean))
-        if all(math.isfinite(hypothesis.normalized_score) for hypothesis in rated):
-            rated.sort(key=lambda hypothesis: (hypothesis.finished, hypothesis.normalized_score), reverse=True)
-            results.append(rated)
-        else:
-            results.append(list(hypotheses))
+        is_scored = all(math.isfinite(hypothesis.normalized_score) for hypothesis in rated)
+        results.append(_sorted(rated, segment.source) if is_scored else list(hypotheses))
     return results
+
+
+def _sorted(translations: Sequence[Translation], source: str) -> list[Translation]:
+    """Return the translations of a source, best first.
+
+    As in a search, finished ones precede those that were cut off. A loop makes its source probable too, so those with
+    more looping words than the first come last.
+    """
+    most_loops = looping_words(source, translations[0].text)
+
+    def rank(translation: Translation) -> tuple[bool, bool, float]:
+        is_loop = looping_words(source, translation.text) > most_loops
+        return not is_loop, translation.finished, translation.normalized_score
+
+    return sorted(translations, key=rank, reverse=True)
