@@ -4,7 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sacrebleu.tokenizers.tokenizer_spm
 import sacrebleu.utils
+import sentencepiece
 
 from translator.config import NormalizationConfig
 from translator.evaluation.metrics import compute_scores, spbleu_lacks
@@ -51,13 +53,22 @@ def test_length_ratio_counts_bleu_tokens_and_its_interval_resamples_sentences() 
     assert replace(score, interval=(0.6, 1.0)).shown == "0.750 (0.600–1.000)"
 
 
-def test_spbleu_names_its_missing_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sacrebleu.utils, "SACREBLEU_DIR", str(tmp_path))
+def test_spbleu_names_its_missing_model_and_is_computed_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (sacrebleu.utils, sacrebleu.tokenizers.tokenizer_spm):
+        monkeypatch.setattr(module, "SACREBLEU_DIR", str(tmp_path))
     place = tmp_path / "models" / "flores200sacrebleuspm"
     assert str(place) in str(spbleu_lacks())
     place.parent.mkdir()
-    place.touch()
+    words = ["سلام دنیا", "در باز است", "او رفت"] * 20
+    with place.open("wb") as model:
+        trainer = sentencepiece.SentencePieceTrainer
+        trainer.train(sentence_iterator=iter(words), model_writer=model, vocab_size=19, minloglevel=2)
     assert spbleu_lacks() is None
+    score = compute_scores(["در باز است او رفت"], [("در باز است او رفت",)], metrics=("spbleu",))[-1]
+    assert score.score == pytest.approx(100)
+    assert "tok:flores200" in score.signature
 
 
 def test_the_interval_of_ter_may_lie_above_100() -> None:

@@ -24,6 +24,11 @@ def test_at_most_one_in_a_hundred_texts_is_cut_at_a_wrong_place() -> None:
     assert len(wrong_texts) <= len(CASES) / 100, wrong_texts
 
 
+def test_names_of_code_stay_whole() -> None:
+    text = "Use java.util.List, lib/foo.Bar, user_name.First and a@b.Com here."
+    assert with_cuts(text) == text
+
+
 @given(st.text(alphabet="aB1 .!?…؟\"')(»-\n\t\u2028", max_size=60) | st.text(max_size=60))
 @example("a. \n  B. \u00a0C.\r\nd\re\x85f\u2028g\u2029h")
 def test_sentences_and_the_white_space_between_them_restore_the_text(text: str) -> None:

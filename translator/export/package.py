@@ -10,12 +10,12 @@ from translator.checkpoint.files import load_model, write_checkpoint
 from translator.checkpoint.state import MODEL_FILE, pin_checkpoint, step_folder
 from translator.config import Config, ModelConfig, resolved_yaml
 from translator.corpus.normalizer.normalizer_file import rules_of_run
-from translator.errors import InputError
+from translator.errors import InputError, RunError
 from translator.export.marian import marian_obstacles, write_marian_weights
 from translator.export.marian_tokenizer import write_marian_tokenizer
 from translator.export.model_card import licence_warnings, model_card
 from translator.inference.engines.ctranslate2_writer import write_ctranslate2
-from translator.inference.engines.exported import CARD_FILE, ExportIndex, write_index
+from translator.inference.engines.exported import CARD_FILE, ExportIndex, is_export, read_index, write_index
 from translator.inference.engines.run_subword import load_subword
 from translator.run.files import new_folder, write_text
 from translator.run.folder import MARK, RunFolder
@@ -56,6 +56,10 @@ def export_run(
     # 1. Check the request before the weights are read, which takes seconds.
     run = RunFolder.open(run_folder)
     target = Path(folder).resolve()
+    if is_export(run.path) and read_index(run.path).format == "ctranslate2":
+        raise RunError(
+            f"{run.path} is an export for CTranslate2 and has no checkpoint to export; give the run folder itself"
+        )
     config = run.config()
     # The checkpoint is pinned, since a training may move `best` meanwhile.
     pinned = pin_checkpoint(run.checkpoints_folder, checkpoint)

@@ -23,7 +23,7 @@ Kind = Literal["cross", "encoder", "decoder"]
 """`cross` is the decoder's attention to the encoder, `encoder` and `decoder` that of either to itself."""
 Weights = npt.NDArray[np.float32]
 _POINTS_PER_INCH: Final = 72
-_MARGIN: Final = 1.9  # inches, for the labels and the colour scale; what is left over is cut off
+_MARGIN: Final = 1.9  # inches, for the labels and the colour scale
 _MIN_WIDTH: Final = 4.2  # inches
 _MAX_LABEL_SIZE: Final = 9.0  # points
 _CELL_RANGE: Final = (0.13, 0.36)  # inches; smaller cells would make labels unreadable
@@ -133,8 +133,10 @@ def attention_figure(
     column_count = len(rows[0])
     cell = float(np.clip((PAGE_INCHES - _MARGIN) / (column_count * len(keys)), *_CELL_RANGE))
     label_size = min(_MAX_LABEL_SIZE, 0.7 * cell * _POINTS_PER_INCH)
+    # The labels of the keys stand upright below the maps; a letter is about 0.6 of its size wide.
+    label_height = 0.55 + max(map(len, key_labels)) * 0.6 * label_size / _POINTS_PER_INCH
     width = max(cell * column_count * len(keys) + _MARGIN, _MIN_WIDTH)
-    height = (cell * len(queries) + 0.3) * len(rows) + _MARGIN
+    height = (cell * len(queries) + 0.3) * len(rows) + label_height
 
     # 2. Draw the maps.
     figure = Figure(figsize=(width, height), layout="compressed")  # cells are squares

@@ -108,6 +108,14 @@ class TorchSearcher(Searcher):
 
     def cross_attention(self, row: Sequence[int], label: Sequence[int]) -> npt.NDArray[np.float32]:
         """Return the cross-attention (T, S) of the last layer, averaged over heads and models; each row sums to 1."""
+
+        def attended(_: list[int]) -> list[npt.NDArray[np.float32]]:
+            return [self._cross_attention(row, label)]
+
+        (weights,) = _in_fitting_batches([[0]], [row], attended)
+        return weights
+
+    def _cross_attention(self, row: Sequence[int], label: Sequence[int]) -> npt.NDArray[np.float32]:
         source = collate_source([row]).to(self._device)  # (1, S)
         target_input = torch.tensor([[SOS, *label[:-1]]], device=self._device)  # (1, T)
         model_weights = []

@@ -33,7 +33,7 @@ def checked_texts(texts: Iterable[str], name: str) -> list[str]:
 
 
 def warn_of_lost_text(sources: Sequence[str], translations: Sequence[str], first_line: int) -> None:
-    """Warn of the lines with bytes that were not UTF-8, and of those with a digit that is not in the translation."""
+    """Warn of the lines with a broken character (U+FFFD), and of those with a digit that is not in the translation."""
     broken_lines: list[int] = []
     lines: list[int] = []
     for line, (source, translation) in enumerate(zip(sources, translations, strict=True), first_line):
@@ -42,7 +42,7 @@ def warn_of_lost_text(sources: Sequence[str], translations: Sequence[str], first
         if lost_digits(unescaped(source), translation):
             lines.append(line)
     if broken_lines:
-        LOGGER.warning(f"{listed_lines(broken_lines)}: bytes that are not UTF-8 are left out")
+        LOGGER.warning(f"{listed_lines(broken_lines)}: bytes that are not UTF-8, or U+FFFD, are left out")
     if lines:
         LOGGER.warning(f"{listed_lines(lines)}: a digit of the source is not in the translation; check these numbers")
 

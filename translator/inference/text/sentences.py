@@ -228,9 +228,9 @@ def _may_meet(word: str, mark: str, next_word: str, *, lower_case: bool) -> bool
     # 2. Persian has no capitals.
     if next_word.upper() == next_word.lower():
         return len(next_word) > 1 and next_word not in _PERSIAN_DOMAINS
-    # 3. A capitalized word, as in old.Mary, but not in v2.Beta, Node.Js or J.R.R.Tolkien.
+    # 3. A capitalized word, as in old.Mary, but not in v2.Beta, Node.Js, java.util.List or J.R.R.Tolkien.
     if next_word.istitle() and len(next_word) > 1:
-        return not is_stop or (len(letters) > 1 and not letters[0].isupper())
+        return not is_stop or (len(letters) > 1 and len(letters) == len(word) and not letters[0].isupper())
     # 4. A small letter begins a sentence only in a text without capitals.
     is_known = not mark.strip("!?؟") or (is_stop and next_word.capitalize() in _FIRST_WORDS)
     return lower_case and is_known and len(letters) > 1 and len(next_word) > 2
