@@ -145,6 +145,12 @@ def test_text_with_a_damaged_report_is_prepared_again(tmp_path: Path, damage: tu
     assert prepare_corpus(config) == corpus
     assert contents(corpus.directory) == before
 
+    # One that the system refuses is named.
+    report.unlink()
+    report.mkdir()
+    with pytest.raises(StorageError, match=f"cannot read {re.escape(str(report))}"):
+        prepare_corpus(config)
+
 
 def test_the_fingerprint_depends_on_text_settings_and_versions_but_not_on_paths(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

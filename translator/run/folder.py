@@ -125,7 +125,7 @@ class RunFolder:
         contents[self.normalizer_file.name] = normalizer.encode()
         # Equal files stay as they are, so that a resumed run writes nothing.
         old_contents = {file.name: file.read_bytes() for file in self.subword_folder.glob("*") if file.is_file()}
-        if old_contents != contents:
+        if not contents.items() <= old_contents.items():
             with new_folder(self.subword_folder) as beside:
                 for name, content in contents.items():
                     write_bytes(beside / name, content)
