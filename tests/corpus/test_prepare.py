@@ -14,6 +14,7 @@ from translator.corpus import fingerprint
 from translator.corpus.normalizer.normalizer import CURRENT_RULES
 from translator.corpus.preparation_counts import EXAMPLES, CorpusReport, Example, format_report
 from translator.corpus.prepare import prepare_corpus
+from translator.corpus.reading.lines import Pair
 from translator.corpus.selecting import cleaning
 from translator.corpus.selecting.split import SPLITS
 from translator.errors import CorpusError, StorageError
@@ -97,6 +98,13 @@ def test_worker_count_and_chunk_size_do_not_change_the_result(tmp_path: Path, mo
     assert len(report.sources[1].examples["target_script"]) == EXAMPLES
     assert report.sources[2].left_out == [51, 102, 153]
     assert [(test_set.name, test_set.out) for test_set in report.test_sets] == [("further", 50)]
+
+
+def test_long_texts_make_short_chunks_so_that_memory_stays_flat() -> None:
+    pairs = [Pair(number, "a" * 600_000, "b") for number in range(5)]
+    chunks = list(cleaning.chunks_of(pairs))
+    assert [len(chunk) for chunk in chunks] == [2, 2, 1]
+    assert [pair for chunk in chunks for pair in chunk] == pairs
 
 
 def test_a_held_out_split_of_more_than_a_fifth_of_the_pairs_warns(
