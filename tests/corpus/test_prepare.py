@@ -14,6 +14,7 @@ from translator.corpus import fingerprint
 from translator.corpus.normalizer.normalizer import CURRENT_RULES
 from translator.corpus.preparation_counts import EXAMPLES, CorpusReport, Example, format_report
 from translator.corpus.prepare import prepare_corpus
+from translator.corpus.reading.lines import Pair
 from translator.corpus.selecting import cleaning
 from translator.corpus.selecting.split import SPLITS
 from translator.errors import CorpusError, StorageError
@@ -99,6 +100,13 @@ def test_worker_count_and_chunk_size_do_not_change_the_result(tmp_path: Path, mo
     assert [(test_set.name, test_set.out) for test_set in report.test_sets] == [("further", 50)]
 
 
+def test_long_texts_make_short_chunks_so_that_memory_stays_flat() -> None:
+    pairs = [Pair(number, "a" * 600_000, "b") for number in range(5)]
+    chunks = list(cleaning.chunks_of(pairs))
+    assert [len(chunk) for chunk in chunks] == [2, 2, 1]
+    assert [pair for chunk in chunks for pair in chunk] == pairs
+
+
 def test_a_held_out_split_of_more_than_a_fifth_of_the_pairs_warns(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -144,6 +152,12 @@ def test_text_with_a_damaged_report_is_prepared_again(tmp_path: Path, damage: tu
     report.write_text(report.read_text(encoding="utf-8").replace(*damage), encoding="utf-8")
     assert prepare_corpus(config) == corpus
     assert contents(corpus.directory) == before
+
+    # One that the system refuses is named.
+    report.unlink()
+    report.mkdir()
+    with pytest.raises(StorageError, match=f"cannot read {re.escape(str(report))}"):
+        prepare_corpus(config)
 
 
 def test_the_fingerprint_depends_on_text_settings_and_versions_but_not_on_paths(

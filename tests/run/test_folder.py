@@ -44,6 +44,21 @@ def test_a_mistake_in_an_override_is_not_blamed_on_the_file(tiny: Any) -> None:
         run.config(["search.beam_size=1"])
 
 
+def test_equal_subword_models_stay_as_they_are_beside_a_file_of_the_user(tmp_path: Path) -> None:
+    (tmp_path / "prepared").mkdir()
+    model = tmp_path / "prepared" / "joint.model"
+    model.write_bytes(b"old")
+    run = RunFolder(tmp_path / "run")
+    run.keep_subword(model.parent, "{}")
+    notes = run.subword_folder / "notes.txt"
+    notes.write_text("mine", encoding="utf-8")
+    run.keep_subword(model.parent, "{}")
+    assert notes.read_text(encoding="utf-8") == "mine"
+    model.write_bytes(b"new")
+    run.keep_subword(model.parent, "{}")
+    assert (run.subword_folder / model.name).read_bytes() == b"new"
+
+
 def test_open_says_what_is_there_in_place_of_a_run(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("hello", encoding="utf-8")
     with pytest.raises(RunError, match=r"text\.txt is a single file; give a run folder"):

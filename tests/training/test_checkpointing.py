@@ -44,6 +44,17 @@ def test_a_checkpoint_has_a_score_only_if_its_own_weights_were_validated(tmp_pat
     assert scores == [6.0, None]
 
 
+def test_the_best_checkpoint_by_loss_has_the_lowest(tmp_path: Path) -> None:
+    run = SmallRun(tmp_path, "training.best_metric=loss")
+    for loss in (3.0, 1.0, 2.0):
+        run.step()
+        run.state.progress.note_validation({"loss": loss}, "loss")
+        run.save()
+    best = run.folder / "best"
+    assert best.resolve() == step_folder(run.folder, 2)
+    assert load_checkpoint(best).state.score == -1.0
+
+
 def test_nonwriting_ranks_restore_checkpoints_and_write_nothing(tmp_path: Path) -> None:
     run = run_of(tmp_path, 2)
     damage(run.folder, 2)

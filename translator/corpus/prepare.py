@@ -30,7 +30,7 @@ from translator.corpus.selecting.split import FATES, MEANINGS, SPLITS, TRAIN, Fa
 from translator.corpus.sources import source_files
 from translator.corpus.tags import tagged_lines, tags_of_sources
 from translator.errors import CorpusError
-from translator.run.files import new_folder, prepared_folder, restore_folders, write_json
+from translator.run.files import new_folder, prepared_folder, restore_folders, storage_errors, write_json
 from translator.run.logging import LOGGER
 from translator.run.workers import processes_for
 
@@ -61,8 +61,10 @@ def prepare_corpus(
     directory = prepared_folder(config.prepared_directory, "corpus", fingerprint)
     restore_folders(directory.parent)  # a killed preparation, of any settings, may have left gigabytes
     report = None
-    with contextlib.suppress(FileNotFoundError, ValueError):  # a damaged report is made again, with its text
-        report = CorpusReport.from_json((directory / _REPORT).read_bytes())
+    file = directory / _REPORT
+    # A damaged report is made again, with its text.
+    with storage_errors(file, "read"), contextlib.suppress(FileNotFoundError, ValueError):
+        report = CorpusReport.from_json(file.read_bytes())
     if report is None:
         with new_folder(directory) as folder:
             report = _prepare(config, test_sets, rules, folder, fingerprint)

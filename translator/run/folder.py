@@ -124,12 +124,8 @@ class RunFolder:
         contents = {file.name: file.read_bytes() for file in folder.iterdir()}
         contents[self.normalizer_file.name] = normalizer.encode()
         # Equal files stay as they are, so that a resumed run writes nothing.
-        different_names = []
-        for name, content in contents.items():
-            kept_file = self.subword_folder / name
-            if not (kept_file.is_file() and kept_file.read_bytes() == content):
-                different_names.append(name)
-        if different_names:
+        old_contents = {file.name: file.read_bytes() for file in self.subword_folder.glob("*") if file.is_file()}
+        if not contents.items() <= old_contents.items():
             with new_folder(self.subword_folder) as beside:
                 for name, content in contents.items():
                     write_bytes(beside / name, content)

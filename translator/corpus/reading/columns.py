@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from translator.config import SourceConfig
@@ -16,7 +16,7 @@ _ROLES: Final = (("source", "target"), ("source", "targets"), ("src", "tgt"), ("
 """Names of the two columns in public corpora without the names of languages: WMT24++, ParsiNLU, and others."""
 # No key, no address.
 _ENGLISH_WORD: Final = re.compile(r"(?<![^\s\"'(“‘])(?:[A-Z]?[a-z]{2,}|[A-Z]{2,})(?![^\s\"').,;:!?”’…])")
-_SHARE_OF_WORDS: Final = 0.5  # of the most words of a column, which a column of texts has; codes and names repeat
+_SHARE_OF_WORDS: Final = 0.2  # of the most words of a column, which a column of texts has; codes and names repeat
 _HOW_TO_CHOOSE: Final = (
     "`source_column` and `target_column`, for the first source with `--set corpus.sources.0.source_column=NAME "
     "corpus.sources.0.target_column=NAME`"
@@ -84,16 +84,24 @@ def columns_of(
     return names[places[0] if english_place is None else english_place], names[persian_place], score
 
 
-def _place_of_words(rows: Sequence[Sequence[str]], places: Sequence[int], word: re.Pattern[str]) -> int | None:
-    """Return the first of `places` with half as many different words as any, or more; None without words."""
+def _place_of_words(rows: Sequence[Sequence[str]], places: Iterable[int], word: re.Pattern[str]) -> int | None:
+    """Return the first of `places` with words in half of its texts, and about as many different ones as any."""
     # Keys, addresses and codes of languages have no words, or the same ones in each row.
-    word_counts: list[int] = []
+    word_counts: dict[int, int] = {}  # of different words, by place
     for place in places:
-        texts = "\n".join(row[place] for row in rows)
-        word_counts.append(len(set(word.findall(texts))))
-    fewest = max(1, _SHARE_OF_WORDS * max(word_counts))
-    for place, count in zip(places, word_counts, strict=True):
-        if count >= fewest:
+        texts = [row[place] for row in rows if row[place].strip()]
+        vocabulary: set[str] = set()
+        texts_with_words = 0
+        for text in texts:
+            words = word.findall(text)
+            vocabulary.update(words)
+            texts_with_words += bool(words)
+        if 2 * texts_with_words >= len(texts) > 0:
+            word_counts[place] = len(vocabulary)
+
+    largest_count = max(word_counts.values(), default=0)
+    for place, count in word_counts.items():
+        if count >= _SHARE_OF_WORDS * largest_count:
             return place
     return None
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from itertools import zip_longest
 from typing import Final, NamedTuple, TypeVar
 
-from translator.corpus.reading.encoding import encoding_advice, is_utf8, utf8_blocks
+from translator.corpus.reading.encoding import encoding_advice, utf8_blocks
 from translator.errors import CorpusError
 
 Item = TypeVar("Item")
@@ -74,7 +74,11 @@ def read_lines(blocks: Iterable[bytes], label: str, *, drop_invalid: bool, advic
 def _decode(line: bytes) -> str:
     if len(line) > LONGEST_LINE:
         return Unreadable.LINE_TOO_LONG
-    return line.decode("utf-8").lstrip("\ufeff") if is_utf8(line) else Unreadable.INVALID_UTF8
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError:
+        return Unreadable.INVALID_UTF8
+    return Unreadable.INVALID_UTF8 if "\0" in text else text.lstrip("\ufeff")
 
 
 def numbered(items: Iterable[Item], is_blank: Callable[[Item], bool]) -> Iterator[tuple[int, Item]]:

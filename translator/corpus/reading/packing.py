@@ -69,7 +69,7 @@ def damaged_files(path: Path) -> Iterator[None]:
         except TranslatorError:
             raise
         except RuntimeError as error:  # a zip with a password, or compressed by an unsupported method
-            advice = "compress it again with deflate and without a password"
+            advice = "compress it again by another method and without a password"
             raise CorpusError(f"{path} cannot be decompressed ({error}); {advice}") from error
         except Exception as error:
             # Only an error of the system has a number; a damaged zip may give a negative offset.

@@ -44,6 +44,7 @@ def rows_of_lines(lines: Iterable[str], form: Form, *, has_names: bool | None = 
     if form is Form.JSON_LINES:
         yield from objects_of(lines)
         return
+    lines = ("" if is_blank(line) else line for line in lines)  # tabs alone are no cells
     rows = _cells_of_csv(lines) if form is Form.CSV else cells_of_tsv(lines)
     first_rows = list(islice(rows, _FIRST_ROWS))
     cells = [row[1] for row in first_rows if not isinstance(row, Pair)]

@@ -29,7 +29,8 @@ from translator.run.workers import map_in_order
 
 NORMALIZED: Final = ("normalized.en", "normalized.fa")  # what training reads
 RAW: Final = ("raw.en", "raw.fa")  # as read, for held-out text and examples
-CHUNK_PAIRS: Final = 1024
+CHUNK_PAIRS: Final = 1024  # in a chunk, which also ends at `_CHUNK_CHARACTERS` characters
+_CHUNK_CHARACTERS: Final = 1 << 20
 
 Chunk = tuple[int, list[Pair]]
 """Consecutive pairs, and the number of their source."""
@@ -91,13 +92,16 @@ def clean_sources(
 
 
 def chunks_of(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-    """Yield the pairs of a source in one or more chunks."""
-    remaining = iter(pairs)
-    chunk = list(itertools.islice(remaining, CHUNK_PAIRS))
+    """Yield the pairs of a source in one or more chunks; long texts make shorter ones, so that memory stays flat."""
+    chunk: list[Pair] = []
+    characters = 0
+    for pair in pairs:
+        if len(chunk) == CHUNK_PAIRS or characters >= _CHUNK_CHARACTERS:
+            yield chunk
+            chunk, characters = [], 0
+        chunk.append(pair)
+        characters += len(pair.source) + len(pair.target)
     yield chunk
-    while len(chunk) == CHUNK_PAIRS:
-        chunk = list(itertools.islice(remaining, CHUNK_PAIRS))
-        yield chunk
 
 
 class Cleaner:
