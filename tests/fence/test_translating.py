@@ -182,6 +182,16 @@ def test_an_ensemble_of_a_run_with_itself_is_that_run(small_run: Path) -> None:
     assert translated(small_run, "--run", small_run, stdin=lines_of(SOURCES)).lines == TRANSLATIONS
 
 
+def test_a_reverse_run_ranks_the_hypotheses_of_the_beam(small_run: Path, reverse_run: Path) -> None:
+    command = ("--n-best", "3", "--beam", "3", "--")
+    plain = translated(small_run, *command, *SOURCES).lines
+    reranked = translated(small_run, "--rerank", reverse_run, *command, *SOURCES).lines
+    for start in range(0, len(plain), 3):
+        assert sorted(reranked[start : start + 3]) == sorted(plain[start : start + 3])
+    assert len(reranked) == len(plain)
+    assert reranked != plain
+
+
 GREEDY = "method=greedy"
 CHANGES = {
     "method": ["method=greedy"],
@@ -199,7 +209,7 @@ DRAWS = {"temperature": "0.1", "top_k": "1", "top_p": "0.2", "seed": "2"}
 """Keys of sampling, which only torch does."""
 HARMLESS = {"batch_size": "1", "processes": "1"}
 """Keys that change no translation."""
-OTHERS = {"avoid_loops", "glossary", "orthography", "precision", "tag"}
+OTHERS = {"avoid_loops", "glossary", "orthography", "precision", "rerank", "tag"}
 """Keys that change the text around the search, and the precision, which each engine has of its own."""
 
 
