@@ -103,11 +103,14 @@ def read_monolingual(
 
     Raises CorpusError: a file cannot be read, or is a table.
     """
+    # 1. Refuse tables: neither the forms that a corpus may have nor those that nothing reads are lines of text.
     for file in files:
         unread = unread_form(file.name)
         form = form_of(file.name) if unread is None else unread.kind
         if form is not None:
             raise CorpusError(f"{file} is {form}; write its text into a file of its own, one sentence per line")
+
+    # 2. Count each line under what becomes of it. A word of its own stands for a line that cannot be read.
     counts = Counter[str]()
     hashes = set[int]()  # of the folded lines; the lines themselves would take much more memory
     distinct_lines: list[str] = []

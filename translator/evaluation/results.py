@@ -105,10 +105,14 @@ def saved_text(set_folder: Path) -> HeldOutSet | None:
         sides.append(_read_lines(file))
     if {len(side) for side in sides} != {len(sources)}:
         raise _damaged(set_folder, "the numbers of lines differ")
+    # A sentence may have fewer references than another; in the files, empty lines stand for those that it lacks.
+    references: list[tuple[str, ...]] = []
+    for first, *extra in zip(*sides, strict=True):
+        references.append((first, *filter(None, extra)))
     return HeldOutSet(
         name=set_folder.name,
         sources=tuple(sources),
-        references=tuple((first, *filter(None, extra)) for first, *extra in zip(*sides, strict=True)),
+        references=tuple(references),
         origins=(set_folder.name,) * len(sources),
     )
 

@@ -70,7 +70,7 @@ def paired_test(
         spell: makes that form.
         method: paired bootstrap or paired approximate randomisation.
     """
-    # 1. Spell both sides in the same way, and draw.
+    # 1. Spell both sides in the same way, and draw; fewer samples of a large test set, which fill the memory.
     spelt_systems: list[tuple[str, Sequence[str]]] = []
     for name, texts in systems.items():
         spelt_systems.append((name, list(map(spell, texts))))
@@ -78,7 +78,8 @@ def paired_test(
     sides = reference_sides(references, spell)
     signature, results = resample(spelt_systems, scorer(metric), sides, METHODS[method], draws)
 
-    # 2. Take each system's result, and its difference from the baseline; JSON cannot hold numbers of NumPy.
+    # 2. Take each system's result, and its difference from the baseline; JSON cannot hold numbers of NumPy. Equal
+    # scores are no evidence, whatever the draws say.
     system_results = []
     for name, result in zip(systems, results, strict=True):
         difference = float(result.score - results[0].score)

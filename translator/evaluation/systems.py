@@ -51,7 +51,8 @@ def read_systems(
 
     # 2. Choose the texts. Text files translate one: that of --source, of the runs, or of the folder that they lie in.
     if source is not None:
-        texts = [_text_of_files(test_sets[0] if test_sets else Path(source).stem, Path(source), references)]
+        name = test_sets[0] if test_sets else Path(source).stem  # --test-set may name it
+        texts = [_text_of_files(name, Path(source), references)]
     elif sets_of_runs:
         texts = _shared_texts(sets_of_runs, test_sets)
     else:
@@ -68,10 +69,11 @@ def read_systems(
     # 3. Collect the systems of each test set.
     systems_of_sets = []
     for text in texts:
+        origin = source or f"test set {text.name}"  # of the text, for messages
         systems: list[ScoredSet] = []
         for place in places:
             if place not in sets_of_runs:
-                systems.append(_set_of_file(Path(place), text, source or f"test set {text.name}"))
+                systems.append(_set_of_file(Path(place), text, origin))
             elif text.name in sets_of_runs[place]:
                 systems.append(sets_of_runs[place][text.name])
             else:

@@ -68,7 +68,7 @@ class SourceReader:
             correct_spelling: whether to correct typing errors.
             glossary: terms that are cut out, too, and come back as their translations.
         """
-        # 1. Cut out the parts to copy. `one_line` comes after the normalization, as in training.
+        # 1. Cut out the parts to copy, and normalize what is between them, as in training.
         terms = glossary.pattern if glossary.terms else None
         text, copied = cut_out(text, self._placeholders, self._normalized, terms)
         for placeholder, part in copied.items():

@@ -62,6 +62,7 @@ def launch(
     os.environ["OMP_NUM_THREADS"] = str(threads or max(1, available_cores() // processes))
     logging.disable(logging.CRITICAL)  # torch's launcher is verbose
     try:
+        # The launcher handles signals: it forwards the first, and stops the ranks at the second.
         with tempfile.TemporaryDirectory(prefix="translator-") as folder, stop.deferred():
             config = LaunchConfig(
                 min_nodes=1,
@@ -80,7 +81,7 @@ def launch(
     except SignalException as error:
         raise Interrupted(int(error.sigval)) from error
     except ChildFailedError as error:
-        return _exit_code(error.failures, processes)
+        return _exit_code(error.failures, processes)  # raises the error that a rank reported
     finally:
         # The launcher has replaced the handlers, and its settings are for the ranks only.
         logging.disable(logging.NOTSET)

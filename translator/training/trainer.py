@@ -153,6 +153,7 @@ class Trainer:
     def validate(self) -> None:
         """Validate and report on rank 0, and save; on a stop signal, raise on all ranks."""
         self._monitor.report()
+        # Rank 0 validates. If it is asked to stop meanwhile, it has no scores, and so all ranks stop.
         validation = None
         if self._distributed.main:
             with contextlib.suppress(_StopAskedError), uncompiled():

@@ -98,7 +98,7 @@ def read_blocks(path: Path, member: str | None = None) -> Iterator[bytes]:
     """
     kind = packing_of(path) if member is None else None
     if kind == "zip archive":
-        members_of(path)  # names the program of a document
+        members_of(path)  # refuses a document of Word or Excel, which is a zip too, by the name of its program
         raise CorpusError(
             f"{path} is a zip archive; unpack it, or as a corpus give it as `path`, not as `source_path` or "
             "`target_path`"

@@ -105,10 +105,10 @@ def _cells_of_csv(lines: Iterable[str]) -> Iterator[Cells | Pair]:
     """Yield the cells of each row of comma-separated values (RFC 4180); blank lines at the end are no rows.
 
     Semicolons or tabs may stand for the commas, or the sign that a first line such as "sep=|" names. A cell in
-    quotation marks may have commas, line ends and doubled quotation marks. Each line of a broken row, and of a hundred
-    lines in which a cell does not end, gives a pair with a defect.
+    quotation marks may have commas, line ends and doubled quotation marks. A row is broken if a cell does not end
+    within a hundred lines; each line of a broken row gives a pair with a defect.
     """
-    numbered_lines = numbered(lines, is_blank)
+    numbered_lines = numbered(lines, is_blank)  # without the blank ones at the end
     first_lines = list(islice(numbered_lines, _LINES_FOR_DELIMITER))
     separator = _SEPARATOR_LINE.fullmatch(first_lines[0][1]) if first_lines else None
     if separator is None:

@@ -115,14 +115,16 @@ class NearDuplicateIndex:
         similarity is `threshold` or more is dropped; a few such pairs are not found.
 
         Args:
-            candidates: numbers of the pairs to compare; of two similar pairs, the earlier one in this list survives.
+            candidates: numbers of the pairs to compare; of two similar pairs, the earlier one in this list survives. A
+                place is an index in this list.
             threshold: smallest Jaccard similarity of near-duplicates.
         """
-        survivors = np.full(len(self._ends) - 1, -1, dtype=np.int64)
+        pair_count = len(self._ends) - 1
+        survivors = np.full(pair_count, -1, dtype=np.int64)  # of each dropped pair, the one that it repeats
         if len(candidates) == 0:  # an empty file has no memory map
             return survivors
         self._bands.flush()
-        bands = np.memmap(self._bands, dtype=np.uint64, mode="r", shape=(len(survivors), BANDS))
+        bands = np.memmap(self._bands, dtype=np.uint64, mode="r", shape=(pair_count, BANDS))
 
         # 1. The comparisons of all bands. Each pair of places is one integer, so that `np.unique` sorts them and
         # removes repetitions.
@@ -136,7 +138,7 @@ class NearDuplicateIndex:
         ngrams = functools.lru_cache(_CACHED_TEXTS)(self._ngrams)
         for comparison in comparisons:
             later, earlier = (int(candidates[place]) for place in divmod(int(comparison), count))
-            if survivors[later] >= 0:
+            if survivors[later] >= 0:  # it is dropped already
                 continue
             survivor = earlier if survivors[earlier] < 0 else int(survivors[earlier])
             first, second = ngrams(later), ngrams(survivor)

@@ -7,6 +7,7 @@ import numpy as np
 
 from translator.config import CorpusConfig
 from translator.corpus.selecting.duplicates import Hashes, Keys, Mask, Numbers, beyond_cap, whole_pairs
+from translator.corpus.selecting.leaks import drop_leaks
 from translator.corpus.selecting.split import TEST, TRAIN, VALIDATION, Fates, assign_splits, fate_of
 
 _MOST_OF_A_SIDE: Final = 10  # training pairs that may share an English side, or a Persian one
@@ -43,8 +44,8 @@ def select_pairs(
     if threshold is not None:
         originals = near_duplicates(np.flatnonzero(is_cleaned & (all_fates == TRAIN)), threshold)
         all_fates[originals >= 0] = fate_of("near_duplicate")
-        # Near-duplicates of test sets are dropped last, but looked for now, among all different pairs. The test sets
-        # come first, so that their pairs survive.
+        # Look for near-duplicates of test sets too, while each pair is still here; step 5 drops them. The test sets are
+        # the first candidates, so that their pairs survive.
         if is_of_test_set.any():
             candidates = [np.flatnonzero(is_of_test_set), np.flatnonzero(is_cleaned & (all_fates == TRAIN))]
             originals = near_duplicates(np.concatenate(candidates), threshold)
@@ -63,8 +64,8 @@ def select_pairs(
 
     # 5. Drop leaks, and near-duplicates of test sets. Validation first: a pair that it loses forbids nothing to
     # training.
-    _drop_leaks(all_fates, all_keys, VALIDATION, held_out=(TEST,))
-    _drop_leaks(all_fates, all_keys, TRAIN, held_out=(TEST, VALIDATION))
+    drop_leaks(all_fates, all_keys, VALIDATION, held_out=(TEST,))
+    drop_leaks(all_fates, all_keys, TRAIN, held_out=(TEST, VALIDATION))
     all_fates[is_near_test_set & np.isin(all_fates, (TRAIN, VALIDATION))] = fate_of("near_held_out")
     return selected
 
@@ -73,12 +74,3 @@ def _drop_beyond(cap: int, keys: Hashes, fates: Fates, is_cleaned: Mask, rule: s
     """Drop each pair whose key `cap` earlier ones have, among those that are cleaned and not dropped yet; all (N,)."""
     numbers = np.flatnonzero(is_cleaned & (fates == TRAIN))
     fates[numbers[beyond_cap(keys[numbers], cap)]] = fate_of(rule)
-
-
-def _drop_leaks(fates: Fates, keys: Keys, split: int, held_out: Sequence[int]) -> None:
-    """Drop the pairs of `split` that share a side with a pair of the splits `held_out`."""
-    is_in_split = fates == split
-    forbidden = keys[np.isin(fates, held_out)]
-    # The source last, so that it also names a pair whose sides both leak.
-    for side, rule in ((1, "target_held_out"), (0, "source_held_out")):
-        fates[is_in_split & np.isin(keys[:, side], forbidden[:, side])] = fate_of(rule)

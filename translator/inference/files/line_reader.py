@@ -23,7 +23,7 @@ Lines = Iterator[str | None]
 
 
 def read_lines(source: int | Path, column: str | None = None) -> Lines:
-    r"""Yield the lines of a file, or those of a descriptor as they arrive.
+    r"""Yield the lines of a file, or those of a descriptor as they arrive; None where they should not wait for more.
 
     The text is in UTF-8, or in UTF-16 with a byte order mark, which is dropped; a file may also be compressed. A line
     ends at "\n" or "\r\n", or at "\r" if there is no "\n" (see `utf8_blocks`). U+FFFD stands for other bytes.
@@ -57,7 +57,7 @@ def read_lines(source: int | Path, column: str | None = None) -> Lines:
         data_blocks = _arriving_blocks(source)
 
     number = 0
-    all_ascii = True
+    all_ascii = True  # up to here
     for data in whole_lines(data_blocks, label, LONGEST_LINE):
         # 2. The start of a text shows its form, and the first characters beyond ASCII show whether it is UTF-8.
         if number == 0:

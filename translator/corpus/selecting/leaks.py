@@ -1,0 +1,17 @@
+"""Leaks: pairs of a split that share a side with held-out text, which would make its scores too good."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from translator.corpus.selecting.duplicates import Keys
+from translator.corpus.selecting.split import Fates, fate_of
+
+
+def drop_leaks(fates: Fates, keys: Keys, split: int, held_out: Sequence[int]) -> None:
+    """Drop the pairs of `split` that share a side with a pair of the splits `held_out`."""
+    is_in_split = fates == split
+    forbidden = keys[np.isin(fates, held_out)]
+    # The source last, so that it also names a pair whose sides both leak.
+    for side, rule in ((1, "target_held_out"), (0, "source_held_out")):
+        fates[is_in_split & np.isin(keys[:, side], forbidden[:, side])] = fate_of(rule)
