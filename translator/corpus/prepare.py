@@ -26,7 +26,7 @@ from translator.corpus.selecting.cleaning import NORMALIZED, RAW, CleanSource, c
 from translator.corpus.selecting.duplicates import Mask
 from translator.corpus.selecting.near_duplicates import NearDuplicateIndex
 from translator.corpus.selecting.selection import select_pairs
-from translator.corpus.selecting.split import FATES, MEANINGS, SPLITS, TRAIN, Fates
+from translator.corpus.selecting.split import FATES, SPLITS, TRAIN, Fates
 from translator.corpus.sources import source_files
 from translator.corpus.tags import tagged_lines, tags_of_sources
 from translator.errors import CorpusError
@@ -119,14 +119,21 @@ def _prepare(
 
 def _report(source: SourceConfig, text: CleanSource, fates: Fates) -> SourceReport:
     """Return how many pairs of a source have each fate, with examples of those that are dropped."""
-    counts = dict(zip(FATES, np.bincount(fates, minlength=len(FATES)).tolist(), strict=True))
     report = SourceReport(name=source.name, use=source.use, read=len(fates), notes=text.notes)
-    report.kept.update({split: counts[split] for split in SPLITS})
-    report.dropped.update({rule: counts[rule] for rule in MEANINGS if counts[rule]})
+
+    # 1. Count the pairs of each split, and those that each rule drops.
+    counts = np.bincount(fates, minlength=len(FATES)).tolist()
+    for fate, count in zip(FATES, counts, strict=True):
+        if fate in SPLITS:
+            report.kept[fate] = count
+        elif count:
+            report.dropped[fate] = count
     is_dropped = fates >= len(SPLITS)
     if source.use == "test":
         report.left_out = (np.flatnonzero(is_dropped) + 1).tolist()
-    raw_texts = (_chosen_lines(text.folder / name, is_dropped) for name in RAW)
+
+    # 2. Show the first pairs that each rule drops.
+    raw_texts = [_chosen_lines(text.folder / name, is_dropped) for name in RAW]
     for code, line, english, persian in zip(fates[is_dropped], text.lines[is_dropped], *raw_texts, strict=True):
         examples = report.examples.setdefault(FATES[code], [])
         if len(examples) < EXAMPLES:

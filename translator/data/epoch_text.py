@@ -104,9 +104,10 @@ class EpochText:
 
         # 1. Change the text. Both sides are needed, because a change may concern both.
         place = f"{pair} {repetition}"
-        plain_pair = SidePair(
-            *[model.decode_ids([row])[0] for model, row in zip(self.models, stored_rows, strict=True)]
-        )
+        source_model, target_model = self.models
+        (plain_source,) = source_model.decode_ids([stored_rows[0]])
+        (plain_target,) = target_model.decode_ids([stored_rows[1]])
+        plain_pair = SidePair(source=plain_source, target=plain_target)
         changed_pair = self._augmentation.apply(plain_pair, changes, f"{self.seed} {epoch} {place}")
 
         # 2. Encode it. A pair of which a side is too long now stays as it was.
