@@ -41,6 +41,9 @@ class Scripted(Searcher):
     def score(self, *arguments: Any) -> Any:
         raise NotImplementedError
 
+    def cross_attention(self, *arguments: Any) -> Any:
+        raise NotImplementedError
+
 
 def find(searcher: Scripted, config: SearchConfig) -> Texts:
     """Search a row for each list of texts that the engine finds."""

@@ -1,7 +1,6 @@
 """The torch engine: batches that fit into the memory of a GPU, with a model that has memory for two sentences."""
 
 from types import SimpleNamespace
-from unittest.mock import Mock
 
 import pytest
 import torch
@@ -78,10 +77,3 @@ def test_the_batch_on_a_gpu_fills_a_sixth_of_its_memory(monkeypatch: pytest.Monk
     # Keys and values of 16 float32 numbers in two layers, for three target positions a source position: 768 bytes.
     assert searcher.batch_positions == 100_000
     assert searcher.batch_rows == 4096
-
-
-def test_a_sentence_whose_attention_needs_more_memory_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    short_of_memory = Mock(side_effect=torch.OutOfMemoryError)
-    monkeypatch.setattr("translator.inference.engines.torch_searcher.weights_of_layers", short_of_memory)
-    with pytest.raises(RunError, match="memory ran out with a sentence of 2 tokens"):
-        searcher_of(KnownModel(1)).cross_attention([5, 6], [4])

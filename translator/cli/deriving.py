@@ -4,10 +4,10 @@ import argparse
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from translator.checkpoint.state import MODEL_FILE, find_checkpoint
 from translator.cli.arguments import load_model, say, search_flags
@@ -22,6 +22,7 @@ from translator.corpus.tags import without_tag
 from translator.errors import InputError
 from translator.evaluation.metrics import sentence_bleu, sentence_chrf, show_value
 from translator.inference.engines.exported import is_export
+from translator.inference.files.block_translation import Load
 from translator.inference.files.document import Document
 from translator.inference.files.file_translation import translate_file
 from translator.inference.files.output_formats import OutputForm
@@ -34,9 +35,6 @@ from translator.run.folder import RunFolder
 from translator.run.signals import StopRequest
 from translator.run.text import text_table
 from translator.search.loop_detection import looping_words
-
-if TYPE_CHECKING:
-    from translator.inference.translator import Translator
 
 _LONGEST_NAME: Final = 60  # characters of the names of the new text, in the name of a fine-tuned run
 _LEAST_CHRF: Final = 20.0  # of a round trip
@@ -116,7 +114,7 @@ def format_counts(counts: Counter[str]) -> str:
     return ", ".join(f"{reason} {count:,}" for reason, count in counts.most_common())
 
 
-def write_translations(load: "Callable[[], Translator]", source: Path, output: Path, count: int = 1) -> None:
+def write_translations(load: Load, source: Path, output: Path, count: int = 1) -> None:
     """Write `count` translations of each line of `source` to a file of a text folder, unless it has them; say so.
 
     Several translations of a line are one row of JSON Lines.
@@ -294,7 +292,7 @@ def _given_pairs(file: Path, teacher: RunFolder, corpus: PreparedCorpus) -> dict
 
 
 def _write_best_translations(
-    load_teacher: "Callable[[], Translator]", source: Path, references: Iterator[str], target: Path, beam: int
+    load_teacher: Load, source: Path, references: Iterator[str], target: Path, beam: int
 ) -> None:
     """Write translations of a training source: of the hypotheses for a line, the one nearest to its reference."""
     n_best = target.with_suffix(".jsonl")

@@ -94,8 +94,8 @@ class Translator(LoadedModel):
         # 1. Refuse what cannot work before a long search.
         texts = checked_texts(texts, "texts")
         beginnings = [""] * len(texts) if prefixes is None else checked_texts(prefixes, "prefixes")
-        if attention and not self.searcher.gives_attention:
-            self.searcher.cross_attention([], [])  # raises InputError
+        if attention:
+            self.searcher.check_attention()
 
         # 2. Read the texts, and search for the translations of their segments.
         terms = self.glossary if glossary is None else glossary
@@ -110,21 +110,11 @@ class Translator(LoadedModel):
         )
         hypotheses = find_without_loops(self.searcher, self.subword, request)
 
-        # 3. Write the output text of each segment.
+        # 3. Write the output text of each segment. The model of the other direction may order them anew.
         written: list[list[Translation]] = []  # of each segment
         for segment, segment_hypotheses in zip(segments, hypotheses, strict=True):
-            rows = [hypothesis.tokens for hypothesis in segment_hypotheses]
             prefix = beginnings[segment.line]
-            outputs = output_texts(rows, segment, prefix, self.subword, self.normalizer, self.search)
-            translations = []
-            for text, hypothesis in zip(outputs, segment_hypotheses, strict=True):
-                translation = self._translation(text, segment, hypothesis)
-                # Attention takes a pass through the model of its own, so it is computed only on request.
-                if attention:
-                    attention_map = attention_of(self.searcher, self.subword, segment, hypothesis)
-                    translation = replace(translation, attention=(attention_map,))
-                translations.append(translation)
-            written.append(translations)
+            written.append(self._translations_of_segment(segment, segment_hypotheses, prefix, attention=attention))
         if self._reverse is not None:
             written = rerank(segments, written, self._reverse.score)
 
@@ -146,6 +136,22 @@ class Translator(LoadedModel):
                     joined[rank] = replace(translation, confidence=self.confidence.probability(translation))
             results.append(joined)
         return results
+
+    def _translations_of_segment(
+        self, segment: Segment, hypotheses: Sequence[Hypothesis], prefix: str, *, attention: bool
+    ) -> list[Translation]:
+        """Return the translation that each hypothesis of a segment spells, with its attention map if requested."""
+        rows = [hypothesis.tokens for hypothesis in hypotheses]
+        outputs = output_texts(rows, segment, prefix, self.subword, self.normalizer, self.search)
+        translations = []
+        for text, hypothesis in zip(outputs, hypotheses, strict=True):
+            translation = self._translation(text, segment, hypothesis)
+            # Attention takes a pass through the model of its own, so it is computed only on request.
+            if attention:
+                attention_map = attention_of(self.searcher, self.subword, segment, hypothesis)
+                translation = replace(translation, attention=(attention_map,))
+            translations.append(translation)
+        return translations
 
     def _translation(self, text: str, segment: Segment, hypothesis: Hypothesis) -> Translation:
         """Return the translation of a segment by `text`, with the scores of a hypothesis."""

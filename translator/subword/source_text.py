@@ -9,9 +9,10 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from translator.config.corpus_section import PERSIAN
+from translator.corpus.normalizer.normalizer import Normalizer
 from translator.subword.glossary import NO_GLOSSARY, Glossary
 from translator.subword.markup import without_tags
 from translator.subword.model import SubwordPair
@@ -22,9 +23,6 @@ from translator.subword.placeholders import (
     cut_out_unreadable,
     with_ascii_digits,
 )
-
-if TYPE_CHECKING:  # not for loading a model, which should be fast
-    from translator.corpus.normalizer.normalizer import Normalizer
 
 _DIGITS: Final = re.compile(r"\d+")
 _SIGN_CATEGORIES: Final = ("S", "P")  # of Unicode: symbols and punctuation
@@ -51,7 +49,7 @@ class SourceText(NamedTuple):
 class SourceReader:
     """Turns source texts into what a model sees in a search."""
 
-    def __init__(self, subword: SubwordPair, normalizer: "Normalizer") -> None:
+    def __init__(self, subword: SubwordPair, normalizer: Normalizer) -> None:
         """Take the models of a run, and the rules that were applied to its training text."""
         self._model = subword.source
         self._placeholders = list(subword.source.placeholders)

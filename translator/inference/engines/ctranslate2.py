@@ -80,9 +80,8 @@ class Ctranslate2Searcher(Searcher):
 
     def cross_attention(self, row: Sequence[int], label: Sequence[int]) -> npt.NDArray[np.float32]:
         """Return the weights that the engine for attention computes (see `Searcher.cross_attention`)."""
-        if self.gives_attention:
-            return self._attention_engine.cross_attention(row, label)
-        return super().cross_attention(row, label)
+        self.check_attention()
+        return self._attention_engine.cross_attention(row, label)
 
     @cached_property
     def _attention_engine(self) -> Searcher:

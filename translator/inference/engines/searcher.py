@@ -45,6 +45,15 @@ class Searcher(ABC):
             settings: give the length penalty.
         """
 
+    def check_attention(self) -> None:
+        """Raise InputError if the engine gives no attention."""
+        if not self.gives_attention:
+            raise InputError(
+                f"the {self.name} engine gives no attention, which attention maps and alignments need; use "
+                "--engine torch"
+            )
+
+    @abstractmethod
     def cross_attention(self, row: Sequence[int], label: Sequence[int]) -> npt.NDArray[np.float32]:
         """Return attention weights (T, S), from T target to S source tokens; they sum to 1 for each target token.
 
@@ -54,9 +63,6 @@ class Searcher(ABC):
 
         Raises InputError: the engine gives no attention.
         """
-        raise InputError(
-            f"the {self.name} engine gives no attention, which attention maps and alignments need; use --engine torch"
-        )
 
     def batches(self, request: SearchRequest) -> Iterator[list[int]]:
         """Yield the numbers of the rows that are searched together: similar lengths, longest first.

@@ -108,22 +108,14 @@ class TorchSearcher(Searcher):
 
     def cross_attention(self, row: Sequence[int], label: Sequence[int]) -> npt.NDArray[np.float32]:
         """Return the cross-attention (T, S) of the last layer, averaged over heads and models; each row sums to 1."""
-
-        def attended(_: list[int]) -> list[npt.NDArray[np.float32]]:
-            return [self._cross_attention(row, label)]
-
-        (weights,) = _in_fitting_batches([[0]], [row], attended)
-        return weights
-
-    def _cross_attention(self, row: Sequence[int], label: Sequence[int]) -> npt.NDArray[np.float32]:
         source = collate_source([row]).to(self._device)  # (1, S)
         target_input = torch.tensor([[SOS, *label[:-1]]], device=self._device)  # (1, T)
-        model_weights = []
+        weights_of_models = []
         with self._evaluating():
             for model in self.models:
                 last_layer = weights_of_layers(model, source, target_input).cross[-1]  # (1, H, T, S)
-                model_weights.append(last_layer[0].float().mean(dim=0))
-        weights: npt.NDArray[np.float32] = torch.stack(model_weights).mean(dim=0).cpu().numpy()  # (T, S)
+                weights_of_models.append(last_layer[0].float().mean(dim=0))
+        weights: npt.NDArray[np.float32] = torch.stack(weights_of_models).mean(dim=0).cpu().numpy()  # (T, S)
         return weights
 
     def _evaluating(self) -> contextlib.AbstractContextManager[None]:

@@ -5,28 +5,25 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import Any, Final, TextIO
 
 from translator.errors import RunError
 from translator.inference.files.document import Block, Document
 from translator.inference.files.output_formats import OutputForm
 from translator.inference.text.checks import warn_of_lost_text
+from translator.inference.translator import Translator
 from translator.run.logging import LOGGER
 from translator.run.text import write_lines
 from translator.run.workers import available_cores, map_in_order
 
-if TYPE_CHECKING:  # a run-time import would slow the command line's help
-    from translator.inference.translator import Translator
-
-    Load = Callable[[], Translator]
-
+Load = Callable[[], Translator]  # the model, also in each worker process
 LINES_AT_ONCE: Final = 1024  # fewer give the engine too little to sort by length
 _BYTES_WORTH_PROCESSES: Final = 400_000
 
 Translated = tuple[Block, list[str]]  # a block, and its lines of output
 
 
-def translate_block(translator: "Translator", form: OutputForm, block: Block) -> list[str]:
+def translate_block(translator: Translator, form: OutputForm, block: Block) -> list[str]:
     """Return the lines of output for a block, and warn of lost text."""
     text_translations = translator.translations(
         block.texts,
@@ -41,7 +38,7 @@ def translate_block(translator: "Translator", form: OutputForm, block: Block) ->
     return form.lines(block.first_line, block.texts, text_translations)
 
 
-def translate_stream(load: "Load", translator: "Translator", document: Document, output: TextIO) -> None:
+def translate_stream(load: Load, translator: Translator, document: Document, output: TextIO) -> None:
     """Write the translation of a document to a standard stream, in order, and each block as soon as it is translated.
 
     Lines already waiting in a pipe are translated together; a line that arrives alone is translated immediately. The
@@ -63,7 +60,7 @@ def translate_stream(load: "Load", translator: "Translator", document: Document,
 
 
 def translated_blocks(
-    load: "Load", translator: "Translator", document: Document, finished_lines: int = 0
+    load: Load, translator: Translator, document: Document, finished_lines: int = 0
 ) -> Iterator[Translated]:
     """Yield the blocks of a document after the first `finished_lines` texts, in order, with their lines of output.
 
@@ -86,7 +83,7 @@ def translated_blocks(
         yield translated
 
 
-def start_worker(load: "Load", document: Document, identity: str) -> Callable[[Block], tuple[Translated, list[str]]]:
+def start_worker(load: Load, document: Document, identity: str) -> Callable[[Block], tuple[Translated, list[str]]]:
     """Prepare a worker process; return what it does with a block: it also returns its warnings, having no log.
 
     Raises RunError: the loaded weights do not have this `identity`.
@@ -118,7 +115,7 @@ def start_worker(load: "Load", document: Document, identity: str) -> Callable[[B
     return translate
 
 
-def choose_processes(translator: "Translator", source: int | Path) -> int:
+def choose_processes(translator: Translator, source: int | Path) -> int:
     """Return the number of processes for a text: `search.processes`, or on a CPU one for each core for a long text.
 
     A pipe has one. Of a file, the size decides whether processes pay: also on resuming the whole size, because another

@@ -3,25 +3,21 @@
 import contextlib
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
 from translator import __version__
 from translator.errors import InputError
-from translator.inference.files.block_translation import LINES_AT_ONCE, translate_stream, translated_blocks
+from translator.inference.files.block_translation import LINES_AT_ONCE, Load, translate_stream, translated_blocks
 from translator.inference.files.document import Document
 from translator.inference.files.partial_output import PartialOutput
+from translator.inference.translator import Translator
 from translator.run.files import sha256_of_file, sha256_of_json, storage_errors
 from translator.run.logging import LOGGER, progress_bar
 from translator.run.output_paths import output_stream, refuse_input_as_output, resolve_output
 
-if TYPE_CHECKING:  # a run-time import would slow the command line's help
-    from translator.inference.files.block_translation import Load
-    from translator.inference.translator import Translator
 
-
-def translate_file(load: "Load", document: Document, output: Path, earlier: str | None = None) -> str:
+def translate_file(load: Load, document: Document, output: Path, earlier: str | None = None) -> str:
     """Translate a document into `output`, replacing an older file at the end; return the hash of the translation.
 
     Until completion, the text is in `OUTPUT.HASH.partial`. HASH covers input, weights, settings and device. If all are
@@ -89,7 +85,7 @@ def _state(file: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def _fingerprint(translator: "Translator", document: Document, sha256: str) -> str:
+def _fingerprint(translator: Translator, document: Document, sha256: str) -> str:
     """Return the hash of all that decides the bytes of the output; `sha256` is that of the input."""
     searcher = translator.searcher
     engine = [searcher.name, searcher.arithmetic, searcher.batch_rows]

@@ -4,12 +4,10 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from translator.errors import InputError
-
-if TYPE_CHECKING:  # a run-time import would slow the command line's help
-    from translator.inference.translation import Translation
+from translator.inference.translation import Translation
 
 _ESCAPES: Final = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _ESCAPED: Final = re.compile(r"[\\\x00-\x1f\x7f\x85\u2028\u2029]")
@@ -37,9 +35,7 @@ class OutputForm:
         if self.attention and self.format != "jsonl":
             raise InputError(f"--attention is a matrix, which --format {self.format} cannot hold; use --format jsonl")
 
-    def lines(
-        self, first_line: int, texts: Sequence[str], translations: "Sequence[Sequence[Translation]]"
-    ) -> list[str]:
+    def lines(self, first_line: int, texts: Sequence[str], translations: Sequence[Sequence[Translation]]) -> list[str]:
         """Return the output lines of several texts (docs/translating.md, "What is written").
 
         Args:
@@ -59,12 +55,12 @@ class OutputForm:
                     lines.append(self._tsv_row(line, rank, text, translation))
         return lines
 
-    def _json_line(self, line: int, source: str, translations: "Sequence[Translation]") -> str:
+    def _json_line(self, line: int, source: str, translations: Sequence[Translation]) -> str:
         objects = [self._json_object(translation) for translation in translations]
         record = {"line": line, "source": source, "translations": objects}
         return _LINE_BREAKS.sub(_escape, json.dumps(record, ensure_ascii=False))
 
-    def _json_object(self, translation: "Translation") -> dict[str, Any]:
+    def _json_object(self, translation: Translation) -> dict[str, Any]:
         """Return the requested entries of a translation; all but three belong to its scores."""
         is_requested = {"text": True, "alignment": self.alignment, "attention": self.attention}
         requested_entries = {}
@@ -73,7 +69,7 @@ class OutputForm:
                 requested_entries[key] = value
         return requested_entries
 
-    def _tsv_row(self, line: int, rank: int, source: str, translation: "Translation") -> str:
+    def _tsv_row(self, line: int, rank: int, source: str, translation: Translation) -> str:
         cells = [str(line), str(rank), _ESCAPED.sub(_escape, source), _ESCAPED.sub(_escape, translation.text)]
         if self.scores:
             cells += [f"{translation.score:.6f}", f"{translation.normalized_score:.6f}"]

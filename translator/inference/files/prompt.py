@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import Final, TextIO
 
 from translator.errors import Interrupted
 from translator.inference.files.block_translation import translate_block
@@ -15,17 +15,15 @@ from translator.inference.files.document import Block
 from translator.inference.files.line_reader import Lines
 from translator.inference.files.output_formats import OutputForm
 from translator.inference.files.paragraphs import joined_paragraphs
+from translator.inference.translator import Translator
 from translator.run.text import write_lines
-
-if TYPE_CHECKING:  # a run-time import would slow the command line's help
-    from translator.inference.translator import Translator
 
 _HISTORY_LINES: Final = 1000
 
 
 def translate_texts(
     form: OutputForm,
-    translator: "Translator",
+    translator: Translator,
     texts: Sequence[str],
     output: TextIO,
     order: Order,
@@ -50,7 +48,7 @@ def translate_texts(
 
 
 def translate_interactively(
-    form: OutputForm, translator: "Translator", order: Order = "logical", *, paragraphs: bool = False
+    form: OutputForm, translator: Translator, order: Order = "logical", *, paragraphs: bool = False
 ) -> None:
     """Prompt for text on standard error and print its translation on standard output, until the input ends.
 

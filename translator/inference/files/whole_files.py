@@ -1,7 +1,7 @@
 """Files of subtitles and of messages, translated as a whole: what stands among their texts stays."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tqdm import tqdm
 
@@ -12,12 +12,9 @@ from translator.inference.files.document import Block
 from translator.inference.files.messages import Messages
 from translator.inference.files.output_formats import OutputForm
 from translator.inference.files.subtitles import Subtitles
+from translator.inference.translator import Translator
 from translator.run.files import storage_errors
 from translator.run.logging import progress_bar
-
-if TYPE_CHECKING:  # a run-time import would slow the command line's help
-    from translator.inference.translator import Translator
-
 
 WholeFile = Subtitles | Messages
 """A file that is read before its translation, and written after it."""
@@ -51,7 +48,7 @@ def read_whole_file(source: Path) -> WholeFile | None:
         return reader(source)
 
 
-def translate_whole_file(translator: "Translator", file: WholeFile, name: str) -> str:
+def translate_whole_file(translator: Translator, file: WholeFile, name: str) -> str:
     """Return the content of the translated file; `name` is that of its source, for the progress bar."""
     lines: list[str] = []
     bar: tqdm[object] = progress_bar(description=f"translating {name}", total=len(file.texts), unit="texts")
