@@ -85,12 +85,13 @@ def score_table(scores_of_systems: Mapping[str, Sequence[Score]]) -> Table:
             rows.append([metric, excerpt(system, _MAX_LABEL), *(shown.get(form, "") for form in forms)])
     header = ["metric", "system", *forms]
 
-    # 2. Name a single system in the title, several below the table.
+    # 2. Name a single system in the title, without its column; several below the table.
     first = all_scores[0]
     names = [first.test_set]
     notes = []
     if len(scores_of_systems) == 1:
-        header, *rows = [[row[0], *row[2:]] for row in (header, *rows)]
+        for row in (header, *rows):
+            del row[1]
         names.append(first.label)
     else:
         notes += [f"{system}: {scores[0].label}" for system, scores in scores_of_systems.items()]

@@ -66,7 +66,8 @@ def write_fine_tuning(
     old_pairs = max(1, validation // max(1, len(old_names)))
     old_validation = inherited_sources(corpus, "validation", max_pairs=old_pairs)
 
-    # 2. Replay old text: in proportion to weight × pairs, while the new text has weight 1.
+    # 2. Replay old text. A source is drawn in proportion to its weight × its pairs. The new text has weight 1, so the
+    # weights of the old sources are multiplied by the factor that gives them the share to replay.
     text = folder.with_name(f"{folder.name}.text")
     trained_pairs = new_pairs - (validation + test) * len(new_sources)
     spacing: dict[str, float] = {}
@@ -78,7 +79,8 @@ def write_fine_tuning(
         factor = replay_share / (1 - replay_share) * trained_pairs / mass
         copied_pairs = max(_REPLAYED_PAIRS, new_pairs)
         for name in names:
-            # Each copied pair stands for `spacing` pairs, so its weight is as many times as large.
+            # Not all pairs are copied. Each copied one stands for `spacing` pairs, so its weight is as many times as
+            # large.
             spacing[name] = max(1.0, mass / (weight[name] * copied_pairs))
             weights[name] = factor * weight[name] * spacing[name]
     replayed = inherited_sources(corpus, "train", weights, folder=text) if weights else []

@@ -119,16 +119,20 @@ class Subtitles:
     def _spread_sentences(self) -> Iterator[list[tuple[_Utterance, str]]]:
         """Yield for each sentence the utterances over which it is spread, with the part in each."""
         for run in self._runs():
+            # The text of a run is that of its utterances, with a space between two; `starts` says where each begins.
+            text = " ".join(utterance.text for utterance in run)
             starts = [0, *itertools.accumulate(len(utterance.text) + 1 for utterance in run)]
             end = 0
-            for sentence in split_sentences(" ".join(utterance.text for utterance in run)):
+            for sentence in split_sentences(text):
                 start = end + len(sentence.before)
                 end = start + len(sentence.text)
+                # Where the sentence and an utterance overlap is the part of the sentence in that utterance.
                 parts = []
                 for utterance, first in zip(run, starts, strict=False):
                     part = utterance.text[max(start - first, 0) : max(end - first, 0)].strip()
                     if part:
                         parts.append((utterance, part))
+                # A "sentence" of very many cues is text without punctuation, so each cue is translated by itself.
                 if len(parts) > _MOST_CUES:
                     yield from ([part] for part in parts)
                 else:
@@ -182,10 +186,12 @@ def divided(text: str, weights: Sequence[int]) -> list[str]:
     No part is empty if there are enough words; otherwise the last ones are.
     """
     words = text.split(" ")
-    lengths = [0, *itertools.accumulate(len(word) + 1 for word in words)]
+    lengths = [0, *itertools.accumulate(len(word) + 1 for word in words)]  # of the first N words
     parts = []
     start = 0
     for number, share in enumerate(itertools.accumulate(weights), 1):
+        # The part ends after the word that is nearest to its share of the text. It has a word if any is left, and
+        # leaves a word for each part after it.
         goal = lengths[-1] * share / sum(weights)
         least = min(start + 1, len(words))
         most = max(least, len(words) - (len(weights) - number))
