@@ -65,9 +65,6 @@ def export_run(
     pinned = pin_checkpoint(run.checkpoints_folder, checkpoint)
     weight_type = check_format(format, quantization, pinned.state.model)
 
-    # 2. Read.
-    model = load_model(pinned, torch.device("cpu"))
-    subword = load_subword(run, pinned.state)
     index = ExportIndex(
         format=format,
         quantization=weight_type,
@@ -76,8 +73,10 @@ def export_run(
         state=pinned.state,
     )
 
-    # 3. Write.
+    # 2. Read the model, and write it.
     with new_folder(target, replace=False) as beside:
+        model = load_model(pinned, torch.device("cpu"))
+        subword = load_subword(run, pinned.state)
         if format == "ctranslate2":
             write_ctranslate2(beside, model, pinned.state.model, subword, weight_type)
             _write_run_files(beside, run, config, index)

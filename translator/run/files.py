@@ -181,6 +181,8 @@ def new_folder(path: Path, *, replace: bool = True) -> Iterator[Path]:
         path = path.resolve() if path.is_symlink() else path
         if os.path.lexists(path) and not path.is_dir():
             raise system_error(errno.EEXIST)
+        if not replace and path.exists() and any(path.iterdir()):
+            raise system_error(errno.ENOTEMPTY)
     with storage_errors(path), work_folder(path) as new:
         yield new
 
