@@ -15,7 +15,7 @@ TRAIN: Final = (
 )
 """A training with dropout, micro-batches, validation, checkpoints and early stopping, in seconds."""
 ALL_THAT_DRAWS: Final = (
-    "subword.model_type=unigram subword.vocabulary_size=40 subword.sampling=0.3 training.augmentation.typos=0.3 "
+    "subword.model_type=unigram subword.vocabulary_size=40 training.augmentation.typos=0.3 "
     "training.augmentation.final_punctuation=0.3 training.r_drop=1.0 training.ema_decay=0.9"
 )
 """Everything that draws random numbers, and what follows the weights."""

@@ -27,7 +27,7 @@ training.max_steps=2 training.validate_every=2 training.checkpoint_every=1 train
 training.validation_sentences=4 training.processes=1 training.precision=float32 training.dropout_from=0
 corpus.split.validation=8 corpus.split.test=8 corpus.split.block_size=4
 search.method=beam search.beam_size=3 search.min_length_ratio=0 search.max_length_ratio=0.1
-training.augmentation.typos=0 training.augmentation.final_punctuation=0 subword.byte_fallback=false subword.sampling=0
+training.augmentation.typos=0 training.augmentation.final_punctuation=0 subword.byte_fallback=false
 evaluation.metrics=[chrf]
 """)
 SCORED = ["search.min_length_ratio=0", "search.max_length_ratio=0.1"]

@@ -23,7 +23,6 @@ LONGER = "training.max_steps=99"
         ("training.learning_rate=0.01", "result", False),
         ("batching.tokens_per_batch=300", "result", True),
         ("run.seed=2", "result", True),
-        ("subword.sampling=0.1", "result", True),
         ("training.augmentation.typos=0.1", "result", True),
         ("model.d_model=32", "refused", False),
         ("corpus.sources.1={name: more, path: more.tsv}", "refused", True),

@@ -58,7 +58,6 @@ def test_every_key_declares_the_effect_of_changing_it() -> None:
             "training:\n  initialization: counts\nmodel:\n  tied_embeddings: all\nsubword:\n  joint: true\n",
             "line 4: training.initialization: `training.initialization: counts` cannot be combined with",
         ),
-        ("subword:\n  sampling: 0.1\n  model_type: char\n", "line 4: subword.sampling: `sampling` must be 0"),
         ("model:\n  heads: 3\n  d_model: 15\n", "line 5: model.d_model: `positions: sinusoidal` needs an even `d_mod"),
         ("model:\n  heads: 4\n  d_model: 12\n  positions: rotary\n", "line 6: model.positions: `positions: rotary` ne"),
         ("training:\n  warmup_steps: 0\n", "line 4: training.warmup_steps: `schedule: inverse_sqrt` needs `warmup_"),

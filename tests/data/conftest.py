@@ -1,4 +1,4 @@
-"""A small prepared corpus with unigram models, to sample pieces from."""
+"""A small prepared corpus with unigram models."""
 
 import dataclasses
 
@@ -12,18 +12,18 @@ from translator.data.epoch_text import EpochText
 
 @pytest.fixture(scope="session")
 def sampling_recipe(tmp_path_factory: pytest.TempPathFactory) -> SamplingRecipe:
-    """Return a function that makes recipes with `subword.sampling`, over a corpus that is prepared only once."""
+    """Return a function that makes recipes with typing errors, over a corpus that is prepared only once."""
     folder = tmp_path_factory.mktemp("sampling")
     write_sources(folder)
 
-    def make(*, sampling: float = 0.3, weight: float = 1.0, **batching: object) -> Config:
-        subword = {"vocabulary_size": 60, "byte_fallback": False, "sampling": sampling}
-        return two_sources(folder, subword, weight, **batching)
+    def make(*, typos: float = 0.5, weight: float = 1.0, **batching: object) -> Config:
+        subword = {"vocabulary_size": 60, "byte_fallback": False}
+        return two_sources(folder, subword, typos, weight, **batching)
 
     return make
 
 
 @pytest.fixture(scope="session")
-def sampled_text(sampling_recipe: SamplingRecipe) -> EpochText:
+def mistyped_text(sampling_recipe: SamplingRecipe) -> EpochText:
     text = DataHandler(sampling_recipe()).training_batches.text
     return dataclasses.replace(text, max_length=100)

@@ -1,7 +1,6 @@
 """The text of an epoch: a pure function of seed, epoch, pair and repetition, for any division of the work."""
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +10,10 @@ from translator.data.epoch_text import EpochText
 from translator.data.mixture import Draws, epoch_generator
 
 Rows = list[tuple[list[int], list[int]]]  # of each pair, the ids of both sides
-TYPOS = AugmentationConfig(typos=0.5)
+
+
+def plain(text: EpochText) -> EpochText:
+    return dataclasses.replace(text, augmentation=AugmentationConfig())
 
 
 def draws_of(text: EpochText, epoch: int = 0, times: int = 1) -> Draws:
@@ -33,60 +35,54 @@ def rows(text: EpochText, **draws: int) -> Rows:
     return rows_of(text, draws_of(text, **draws))
 
 
-def decoded(text: EpochText, sampled: Rows, column: int) -> list[str]:
-    return text.models[column].decode_ids([row[column] for row in sampled])
+def decoded(text: EpochText, rows: Rows, column: int) -> list[str]:
+    return text.models[column].decode_ids([row[column] for row in rows])
 
 
-def test_the_ids_of_a_pair_do_not_depend_on_the_pairs_around_it(sampled_text: EpochText) -> None:
-    text = dataclasses.replace(sampled_text, augmentation=TYPOS)
-    all_draws = draws_of(text, epoch=3, times=2)
-    expected = rows_of(text, all_draws)
+def test_the_ids_of_a_pair_do_not_depend_on_the_pairs_around_it(mistyped_text: EpochText) -> None:
+    all_draws = draws_of(mistyped_text, epoch=3, times=2)
+    expected = rows_of(mistyped_text, all_draws)
     for places in np.array_split(np.random.default_rng(1).permutation(len(all_draws.pairs)), 9):
-        assert rows_of(text, all_draws.at(places)) == [expected[place] for place in places]
+        assert rows_of(mistyped_text, all_draws.at(places)) == [expected[place] for place in places]
 
 
-@pytest.mark.parametrize("change", [{"sampling": 0.4}, {"augmentation": TYPOS}])
-def test_a_fingerprint_depends_on_the_settings(sampled_text: EpochText, change: dict[str, Any]) -> None:
-    assert dataclasses.replace(sampled_text, **change).fingerprint("a") != sampled_text.fingerprint("a")
+def test_a_fingerprint_depends_on_the_settings(mistyped_text: EpochText) -> None:
+    assert plain(mistyped_text).fingerprint("a") != mistyped_text.fingerprint("a")
 
 
-def test_each_draw_of_a_pair_is_augmented_anew(sampled_text: EpochText) -> None:
-    mistyping = dataclasses.replace(sampled_text, augmentation=AugmentationConfig(typos=0.8))
+def test_each_draw_of_a_pair_is_augmented_anew(mistyped_text: EpochText) -> None:
+    mistyping = dataclasses.replace(mistyped_text, augmentation=AugmentationConfig(typos=0.8))
     english = decoded(mistyping, rows(mistyping, times=3), 0)
     differences = sum(first != second for first, second in zip(english[::3], english[1::3], strict=True))
     assert differences > len(english) / 9  # a third of the pairs
 
 
-def test_each_epoch_draws_other_pieces(sampled_text: EpochText) -> None:
-    assert rows(sampled_text, epoch=1) != rows(sampled_text, epoch=0)
+def test_each_epoch_changes_other_pairs(mistyped_text: EpochText) -> None:
+    assert rows(mistyped_text, epoch=1) != rows(mistyped_text, epoch=0)
 
 
-def test_only_pairs_that_are_said_to_change_do(sampled_text: EpochText) -> None:
-    plain = dataclasses.replace(sampled_text, sampling=0.0)
-    augmented = dataclasses.replace(plain, augmentation=AugmentationConfig(typos=0.5, final_punctuation=0.5))
+def test_only_pairs_that_are_said_to_change_do(mistyped_text: EpochText) -> None:
+    augmented = dataclasses.replace(mistyped_text, augmentation=AugmentationConfig(typos=0.5, final_punctuation=0.5))
     stays = ~augmented.is_changed(draws_of(augmented))
-    for row, plain_row, is_plain in zip(rows(augmented), rows(plain), stays, strict=True):
+    for row, plain_row, is_plain in zip(rows(augmented), rows(plain(augmented)), stays, strict=True):
         assert row == plain_row or not is_plain
 
 
 def test_a_pair_with_an_unknown_character_keeps_its_stored_ids(
-    sampled_text: EpochText, monkeypatch: pytest.MonkeyPatch
+    mistyped_text: EpochText, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = dataclasses.replace(sampled_text, sampling=0.0)
-    expected = rows(plain)
+    expected = rows(plain(mistyped_text))
     token = expected[0][0][0]  # of the first source
     monkeypatch.setattr("translator.data.epoch_text.UNK", token)
-    for row, plain_row in zip(rows(dataclasses.replace(sampled_text)), expected, strict=True):
+    for row, plain_row in zip(rows(mistyped_text), expected, strict=True):
         is_known = token not in plain_row[0] + plain_row[1]
         assert is_known or row == plain_row
 
 
-@pytest.mark.parametrize("sampling", [0.0, 0.5])
-def test_a_change_that_makes_a_side_too_long_is_undone(sampled_text: EpochText, sampling: float) -> None:
+def test_a_change_that_makes_a_side_too_long_is_undone(mistyped_text: EpochText) -> None:
     """The limit is one that half of the sources reach."""
-    plain = dataclasses.replace(sampled_text, sampling=0.0)
-    mistyped = dataclasses.replace(plain, augmentation=AugmentationConfig(typos=1.0))
-    plain_rows = rows(plain)
+    mistyped = dataclasses.replace(mistyped_text, augmentation=AugmentationConfig(typos=1.0))
+    plain_rows = rows(plain(mistyped))
     limit = sorted(len(source) for source, _ in plain_rows)[len(plain_rows) // 2]
 
     # A text with a side that is too long stays plain on both sides.
@@ -94,13 +90,4 @@ def test_a_change_that_makes_a_side_too_long_is_undone(sampled_text: EpochText, 
     for mistyped_row, plain_row in zip(rows(mistyped), plain_rows, strict=True):
         fits = all(len(side) < limit for side in mistyped_row)
         expected.append(mistyped_row if fits else plain_row)
-    limited = dataclasses.replace(mistyped, sampling=sampling, max_length=limit)
-    limited_rows = rows(limited)
-    for column in (0, 1):
-        assert decoded(limited, limited_rows, column) == decoded(limited, expected, column)
-
-    # A side whose sampled pieces are too many keeps the usual ones.
-    for row, expected_row in zip(limited_rows, expected, strict=True):
-        for side, usual_side in zip(row, expected_row, strict=True):
-            assert len(side) < limit or side == usual_side
-    assert (limited_rows == expected) == (sampling == 0)
+    assert rows(dataclasses.replace(mistyped, max_length=limit)) == expected

@@ -20,18 +20,18 @@ from translator.data import Batch, DataHandler, DataPosition
 
 @pytest.fixture(scope="module")
 def handler(sampling_recipe: SamplingRecipe) -> DataHandler:
-    return DataHandler(sampling_recipe(sampling=0.0))
+    return DataHandler(sampling_recipe(typos=0.0))
 
 
 @pytest.fixture(scope="module")
-def sampled(sampling_recipe: SamplingRecipe) -> DataHandler:
+def mistyped(sampling_recipe: SamplingRecipe) -> DataHandler:
     return DataHandler(sampling_recipe(weight=5, temperature=2))
 
 
-@pytest.fixture(scope="module", params=["plain", "sampled"])
-def any_handler(request: pytest.FixtureRequest, handler: DataHandler, sampled: DataHandler) -> DataHandler:
-    """Each test with it runs twice: with stored ids, and with sampled pieces."""
-    return handler if request.param == "plain" else sampled
+@pytest.fixture(scope="module", params=["plain", "mistyped"])
+def any_handler(request: pytest.FixtureRequest, handler: DataHandler, mistyped: DataHandler) -> DataHandler:
+    """Each test with it runs twice: with stored ids, and with changed text."""
+    return handler if request.param == "plain" else mistyped
 
 
 def tables(batch: Batch) -> tuple[object, object, object]:
@@ -70,17 +70,17 @@ def training_text(handler: DataHandler, side: Side) -> list[str]:
     return list(itertools.chain.from_iterable(handler.corpus.lines("train", name, side) for name in names))
 
 
-def test_batches_of_an_epoch_have_one_shape_and_decode_to_the_whole_training_text(any_handler: DataHandler) -> None:
-    english = training_text(any_handler, "en")
-    persian = training_text(any_handler, "fa")
+def test_batches_of_an_epoch_have_one_shape_and_decode_to_the_whole_training_text(handler: DataHandler) -> None:
+    english = training_text(handler, "en")
+    persian = training_text(handler, "fa")
     seen = 0
-    for batch in one_epoch(any_handler):
+    for batch in one_epoch(handler):
         assert batch.fields.shape == (7, 2, 100)
         for number, source, labels in pairs_in(batch):
-            assert any_handler.subword.source.decode_ids([source]) == [english[number]]
-            assert any_handler.subword.target.decode_ids([labels]) == [persian[number]]
+            assert handler.subword.source.decode_ids([source]) == [english[number]]
+            assert handler.subword.target.decode_ids([labels]) == [persian[number]]
             seen += 1
-    assert seen == len(english) == any_handler.pair_count("train") >= 200
+    assert seen == len(english) == handler.pair_count("train") >= 200
 
 
 # --- over-long pairs ---
@@ -95,7 +95,7 @@ def test_over_long_pairs_are_left_out_never_cut_counted_and_told(
         for number, source, labels in pairs_in(batch):
             lengths[number] = max(len(source), len(labels))
     limit = int(np.median(list(lengths.values())))
-    limited = DataHandler(sampling_recipe(sampling=0.0, max_length=limit))
+    limited = DataHandler(sampling_recipe(typos=0.0, max_length=limit))
     assert limited.fingerprint == handler.fingerprint, "a limit needs no new stores"
 
     fitting = [number for number, length in lengths.items() if length <= limit]
@@ -150,25 +150,25 @@ def test_the_shares_of_all_ranks_are_the_batches_of_one_process(
 
 
 def test_a_plan_does_not_depend_on_how_many_pairs_are_encoded_at_once(
-    sampled: DataHandler, monkeypatch: pytest.MonkeyPatch
+    mistyped: DataHandler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = sampled.training_batches.plan(0)
+    expected = mistyped.training_batches.plan(0)
     monkeypatch.setattr("translator.data.training_batches._PAIRS_AT_ONCE", 7)
-    assert np.array_equal(sampled.training_batches.plan(0).target_lengths, expected.target_lengths)
+    assert np.array_equal(mistyped.training_batches.plan(0).target_lengths, expected.target_lengths)
 
 
-def test_each_epoch_changes_other_pairs_and_a_plan_that_is_made_anew_the_same(sampled: DataHandler) -> None:
-    text = replace(sampled.training_batches.text, augmentation=AugmentationConfig(typos=0.5))
-    batches = replace(sampled.training_batches, text=text)
+def test_each_epoch_changes_other_pairs_and_a_plan_that_is_made_anew_the_same(mistyped: DataHandler) -> None:
+    text = replace(mistyped.training_batches.text, augmentation=AugmentationConfig(typos=0.5))
+    batches = replace(mistyped.training_batches, text=text)
     first, again, second = (batches.plan(epoch).draws.changes.tolist() for epoch in (0, 0, 1))
     assert first == again != second
 
 
-def test_other_processes_make_the_same_batches(sampled: DataHandler) -> None:
+def test_other_processes_make_the_same_batches(mistyped: DataHandler) -> None:
     start = DataPosition(0, 6)
-    with contextlib.closing(sampled.training_batches.steps(start, 2)) as steps:
+    with contextlib.closing(mistyped.training_batches.steps(start, 2)) as steps:
         expected = list(itertools.islice(steps, 40))
-    with contextlib.closing(sampled.training_batches.steps(start, 2, on_gpu=True)) as steps:
+    with contextlib.closing(mistyped.training_batches.steps(start, 2, on_gpu=True)) as steps:
         arrived = list(itertools.islice(steps, 40))
     for step, expected_step in zip(arrived, expected, strict=True):
         assert step.next_position == expected_step.next_position

@@ -135,6 +135,6 @@ def test_each_placeholder_of_a_model_is_one_piece_wherever_it_stands(tmp_path: P
     assert list(model.placeholders) == [FIRST, SECOND]
     for text in (f"the {FIRST}", f"the{SECOND}.", f"{FIRST}{SECOND}"):
         expected = [model.placeholders[character] for character in text if character in PLACEHOLDERS]
-        for ids in (model.encode_one(text), model.sampler(0.5).sample(text, "1")):
-            assert [token for token in ids if token in model.placeholders.values()] == expected
-            assert model.decode_ids([ids]) == [text]
+        ids = model.encode_one(text)
+        assert [token for token in ids if token in model.placeholders.values()] == expected
+        assert model.decode_ids([ids]) == [text]

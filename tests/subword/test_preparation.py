@@ -48,7 +48,7 @@ def test_folder_name_changes_only_with_settings_that_change_the_models(tmp_path:
         return prepare_subword(unigram(**changes), corpus, tmp_path)[1]
 
     # `null` means `byte_fallback: false` with so few pieces, and `case: fold` for separate models.
-    assert folder() == folder(sampling=0.1) == folder(byte_fallback=False) == folder(case="fold")
+    assert folder() == folder(byte_fallback=False) == folder(case="fold")
     assert len({folder(), folder(model_type="bpe"), folder(vocabulary_size=61)}) == 3
 
 

@@ -1,4 +1,4 @@
-"""Two small sources to sample pieces from, and a recipe over them."""
+"""Two small sources, and a recipe over them."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -22,7 +22,9 @@ def write_sources(folder: Path) -> None:
         write_pairs(folder / f"{name}.tsv", pairs)
 
 
-def two_sources(folder: Path, subword: Mapping[str, object], weight: float = 1.0, /, **batching: object) -> Config:
+def two_sources(
+    folder: Path, subword: Mapping[str, object], typos: float = 0.0, weight: float = 1.0, /, **batching: object
+) -> Config:
     """Return a recipe over one.tsv and two.tsv in `folder`, with a little of each held out."""
     return Config.model_validate(
         {
@@ -37,6 +39,7 @@ def two_sources(folder: Path, subword: Mapping[str, object], weight: float = 1.0
                 "prepared_directory": str(folder / "prepared"),
             },
             "subword": subword,
+            "training": {"augmentation": {"typos": typos}},
             "batching": {"tokens_per_batch": 256, "max_length": 100, **batching},
         }
     )

@@ -36,7 +36,7 @@ class SmallRun:
         vocabulary = SimpleNamespace(vocabulary_size=11)
         data: Any = SimpleNamespace(
             subword=SimpleNamespace(source=vocabulary, target=vocabulary, sha256={"a": "b"}),
-            fingerprint=f"tokens sampled with {self.config.subword.sampling}",
+            fingerprint=f"tokens with {self.config.training.augmentation.typos} typos",
             token_fingerprint="tokens",
             normalizer=Normalizer(self.config.corpus.normalization),
         )

@@ -31,7 +31,7 @@ ALL_THAT_A_CHECKPOINT_HOLDS = (
     "subword.model_type=unigram",
     "subword.vocabulary_size=40",
     "subword.byte_fallback=false",
-    "subword.sampling=0.3",
+    "training.augmentation.typos=0.3",
 )
 
 

@@ -44,7 +44,7 @@ class CheckpointState:
     source_vocabulary: WholeNumber
     target_vocabulary: WholeNumber
     subword: dict[str, str]  # SHA-256 of each subword model by file name
-    data: str = ""  # fingerprint of the prepared data, with subword sampling and augmentation
+    data: str = ""  # fingerprint of the prepared data, with augmentation
     tokens: str = ""  # fingerprint of the prepared data without them
     batch_order: str = ""  # fingerprint of the settings and the version of the plan for which `position` is valid
     normalizer: str = ""  # hash of the normalizer's rules

@@ -25,9 +25,7 @@ _OF_ONE_MACHINE: Final = frozenset(
     }
 )
 """Keys that each machine of a training may set for itself, as it may all paths."""
-_OF_BATCHES: Final = re.compile(
-    r"batching\..+|training\.augmentation\..+|run\.seed|subword\.sampling|corpus\.sources\.\d+\.weight"
-)
+_OF_BATCHES: Final = re.compile(r"batching\..+|training\.augmentation\..+|run\.seed|corpus\.sources\.\d+\.weight")
 """Keys that decide the batches of an epoch."""
 
 

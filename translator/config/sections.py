@@ -39,7 +39,7 @@ class SubwordConfig(Section, effect=Effect.REFUSED):
 
     # --- which models ---
     models_from: Place | None = None
-    """Run folder whose subword models are reused; set the other keys as in that run (`sampling` may differ)."""
+    """Run folder whose subword models are reused; set the other keys as in that run."""
     model_type: Literal["unigram", "bpe", "char"] = "unigram"
     """Type of SentencePiece model; `char`: one piece per character."""
     vocabulary_size: Annotated[int, Field(ge=8, le=256_000)] = 8000
@@ -52,9 +52,6 @@ class SubwordConfig(Section, effect=Effect.REFUSED):
     """Encode unknown characters as bytes (256 pieces). `null`: yes, except for `char` and vocabularies below 1,000."""
     placeholders: Annotated[int, Field(ge=0, le=16)] = 0
     """Placeholder pieces for text that is copied: addresses, handles, file names, emoji, numbers in digits; 0: off."""
-    # --- their use in training ---
-    sampling: Annotated[Fraction, Effect.RESULT] = 0.0
-    """Subword regularization of both sides: unigram alpha (try 0.2; less is stronger) or BPE dropout (0.1); 0: off."""
 
     @rule("`model_type: char` forbids `byte_fallback`")
     def _has_no_bytes_with_characters(self) -> bool:
@@ -65,11 +62,6 @@ class SubwordConfig(Section, effect=Effect.REFUSED):
     def _has_room_for_bytes(self) -> bool:
         """Bytes take 256 pieces and special tokens 4; text needs some too."""
         return not self.byte_fallback or self.vocabulary_size > 260
-
-    @rule("`sampling` must be 0 with `model_type: char`")
-    def _has_no_sampling_of_characters(self) -> bool:
-        """A text has only one division into characters, so there is nothing to sample."""
-        return self.model_type != "char" or self.sampling == 0
 
     @rule("`case: fold` cannot be combined with `joint: true`")
     def _folds_no_joint_case(self) -> bool:
@@ -200,7 +192,7 @@ class RunConfig(Section, effect=Effect.FREE):
     directory: PathText
     """Run folder, relative to the current folder; prepared data is in `corpus.prepared_directory` instead."""
     seed: Annotated[Seed, Effect.RESULT] = 1
-    """Random seed of initialisation, dropout, batch order, augmentation and subword sampling."""
+    """Random seed of initialisation, dropout, batch order and augmentation."""
     device: Annotated[str, matching(DEVICE, DEVICE_NAMES)] = "auto"
     """`cpu`, `mps` (Apple's GPU), `cuda:N` (one GPU), `cuda` (all GPUs in training); `auto`: a GPU if there is one."""
     threads: Annotated[int, Field(ge=0, le=1024)] = 0

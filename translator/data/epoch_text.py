@@ -1,4 +1,4 @@
-"""The text of an epoch: what augmentation and subword sampling make of each pair that the epoch draws.
+"""The text of an epoch: what augmentation makes of each pair that the epoch draws.
 
 The ids of a pair are a pure function of the run's seed, the epoch, the pair, and how often the epoch has drawn it
 before. So are their lengths, from which rows are planned: most pairs keep their stored ids and lengths; the others are
@@ -28,7 +28,6 @@ from translator.data.token_store import PairStore
 from translator.run.files import DIGITS_IN_NAME, sha256_of_json
 from translator.subword import SubwordModel
 from translator.subword.block_encoding import FlatRows
-from translator.subword.subword_sampling import SubwordSampler
 
 VERSION: Final = 8  # increased when the same settings give other pieces
 _KEPT_PAIRS: Final = 20_000  # changed pairs whose ids are kept, a few MB
@@ -40,7 +39,6 @@ class EpochText:
 
     store: PairStore  # of the training split
     models: tuple[SubwordModel, SubwordModel]  # of source and target
-    sampling: float  # `subword.sampling`; 0 uses the unsampled pieces
     augmentation: AugmentationConfig
     seed: int
     max_length: int  # L of a row; a pair that is longer now, with its special token, stays unchanged
@@ -49,7 +47,6 @@ class EpochText:
         """Return the fingerprint (16 hex digits) of training on this text; `tokens` is that of the plain stores."""
         origin = {
             "tokens": tokens,
-            "sampling": self.sampling,
             "version": VERSION,
             "augmentation": self.augmentation.model_dump(),
         }
@@ -61,7 +58,7 @@ class EpochText:
 
     def is_changed(self, draws: Draws) -> NDArray[np.bool_]:
         """Return which of the pairs may differ from the stored text, (N,)."""
-        return np.asarray(draws.changes.any(axis=1) | (self.sampling > 0))
+        return np.asarray(draws.changes.any(axis=1))
 
     def ids(self, draws: Draws) -> tuple[FlatRows, FlatRows]:
         """Return the ids of the sources and the targets of the pairs."""
@@ -103,37 +100,18 @@ class EpochText:
             return source.ids, target.ids
 
         # 1. Change the text. Both sides are needed, because a change may concern both.
-        place = f"{pair} {repetition}"
         source_model, target_model = self.models
         (plain_source,) = source_model.decode_ids([stored_rows[0]])
         (plain_target,) = target_model.decode_ids([stored_rows[1]])
         plain_pair = SidePair(source=plain_source, target=plain_target)
-        changed_pair = self._augmentation.apply(plain_pair, changes, f"{self.seed} {epoch} {place}")
+        changed_pair = self._augmentation.apply(plain_pair, changes, f"{self.seed} {epoch} {pair} {repetition}")
 
         # 2. Encode it. A pair of which a side is too long now stays as it was.
         rows = [model.encode_one(text) for model, text in zip(self.models, changed_pair, strict=True)]
-        if any(map(self._is_too_long, rows)):
-            changed_pair = plain_pair
-            rows = stored_rows
-
-        # 3. Sampled pieces replace the usual ones, where they fit.
-        if self.sampling > 0:
-            for side, (model, text) in enumerate(zip(self.models, changed_pair, strict=True)):
-                sampler = _sampler(model, self.sampling)
-                sample = sampler.sample(text, f"{self.seed} {epoch} {self.store.sides[side]} {place}")
-                if not self._is_too_long(sample):
-                    rows[side] = sample
+        if max(map(len, rows)) + 1 > self.max_length:  # with the special token
+            return source.ids, target.ids
         source_row, target_row = rows
         return np.array(source_row, np.int32), np.array(target_row, np.int32)
-
-    def _is_too_long(self, row: Sequence[int]) -> bool:
-        return len(row) + 1 > self.max_length  # with the special token
-
-
-@functools.lru_cache(maxsize=2)
-def _sampler(model: SubwordModel, strength: float) -> SubwordSampler:
-    """Return the sampler of a side; those of both sides are kept, with the words that they have seen."""
-    return model.sampler(strength)
 
 
 def _with_rows(rows: FlatRows, places: Numbers, new_rows: Sequence[Ids]) -> FlatRows:

@@ -83,7 +83,6 @@ class DataHandler:
         text = EpochText(
             store=train,
             models=(self.subword.source, self.subword.target),
-            sampling=config.subword.sampling,
             augmentation=config.training.augmentation,
             seed=config.run.seed,
             max_length=self._row_length,
@@ -93,7 +92,6 @@ class DataHandler:
             text=text,
             rows=self._rows,
             draw_counts=tuple(row.drawn for row in self.mixture),
-            processes=processes,
         )
 
     def _measured(self, split: StoredSplit) -> list[LengthReport]:

@@ -31,12 +31,12 @@ from translator.data.epoch_text import EpochText
 from translator.data.mixture import Draws, epoch_draws, epoch_generator
 from translator.errors import CheckpointError
 from translator.run.signals import STOP_SIGNALS
-from translator.run.workers import WorkerPool, available_cores, map_in_order, result_of
+from translator.run.workers import WorkerPool, available_cores, result_of
 from translator.subword.block_encoding import FlatRows
 
 BATCHES_AHEAD: Final = 8  # that each process makes for a GPU
 _MOST_WORKERS: Final = 8  # processes that make batches for a GPU
-_PAIRS_AT_ONCE: Final = 4096  # changed and encoded for a plan by one process
+_PAIRS_AT_ONCE: Final = 4096  # changed and encoded for a plan; more would fill the memory
 _WORTH_A_PROCESS: Final = 20_000  # pairs of an epoch, whose next plan is made ahead
 _NICENESS: Final = 5  # lowers the priority of planning during training, without starving it
 
@@ -104,7 +104,6 @@ class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
     text: EpochText
     rows: int  # R
     draw_counts: tuple[int, ...]  # pairs of each source in an epoch
-    processes: int  # that encode changed text for the first plan, for which training waits
 
     def steps(
         self,
@@ -181,15 +180,15 @@ class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
         # A small plan takes less time than the start of a process.
         if sum(self.draw_counts) < _WORTH_A_PROCESS:
             yield from map(self.plan, itertools.count(first))
-        plan = self.plan(first, self.processes)
+        plan = self.plan(first)
         with contextlib.closing(WorkerPool(functools.partial(_planner, self), 1, _NICENESS)) as pool:
             for epoch in itertools.count(first + 1):
                 next_plan = pool.submit(epoch)
                 yield plan
                 plan = result_of(next_plan)
 
-    def plan(self, epoch: int, processes: int = 1) -> EpochPlan:
-        """Return the plan of `epoch`, whose changed texts are encoded by `processes`."""
+    def plan(self, epoch: int) -> EpochPlan:
+        """Return the plan of `epoch`."""
         # 1. The pairs that the epoch draws, their changes, and their stored lengths.
         store = self.text.store
         seed = self.text.seed
@@ -203,15 +202,11 @@ class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
 
         # 2. The lengths of those that the epoch changes, with the special token of each side.
         changed_places = np.flatnonzero(self.text.is_changed(draws))
-        blocks = []
         for begin in range(0, len(changed_places), _PAIRS_AT_ONCE):
-            blocks.append(changed_places[begin : begin + _PAIRS_AT_ONCE])
-        changed_draws = [draws.at(block) for block in blocks]
-        lengths_of_blocks = map_in_order(functools.partial(_length_encoder, self.text), changed_draws, processes)
-        with contextlib.closing(lengths_of_blocks):
-            for block, (source, target) in zip(blocks, lengths_of_blocks, strict=True):
-                source_lengths[block] = source + 1
-                target_lengths[block] = target + 1
+            places = changed_places[begin : begin + _PAIRS_AT_ONCE]
+            changed_source, changed_target = self.text.lengths(draws.at(places))
+            source_lengths[places] = changed_source + 1
+            target_lengths[places] = changed_target + 1
 
         # 3. The rows.
         rows = plan_rows(source_lengths, target_lengths, row_length, generator)
@@ -221,11 +216,6 @@ class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
 def _planner(batches: TrainingBatches) -> Callable[[int], EpochPlan]:
     """Return the function that plans an epoch, for a process that keeps the files of `batches` open."""
     return batches.plan
-
-
-def _length_encoder(text: EpochText) -> Callable[[Draws], tuple[Numbers, Numbers]]:
-    """Return the function that measures changed pairs, for a process that keeps the files of `text` open."""
-    return text.lengths
 
 
 def _unchanged(batch: Any) -> Any:

@@ -10,12 +10,11 @@ from typing import Final
 
 import sentencepiece
 
-from translator.core import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
+from translator.core import EOS, PAD, SOS, UNK
 from translator.errors import SubwordError
 from translator.run.files import storage_errors
 from translator.subword.placeholders import PLACEHOLDERS
 from translator.subword.spelling import NO_CORRECTION, SpellingCorrector
-from translator.subword.subword_sampling import SubwordSampler
 
 SOURCE_FILE: Final = "source.model"
 TARGET_FILE: Final = "target.model"
@@ -77,12 +76,6 @@ class SubwordModel:
         row: list[int] = self._processor.encode(text, out_type=int)
         return row
 
-    def sampler(self, strength: float) -> SubwordSampler:
-        """Return a sampler of random segmentations of texts; see `SubwordSampler`."""
-        ids = {piece: token for token, piece in self.text_pieces.items()}
-        scores = {piece: float(self._processor.get_score(token)) for piece, token in ids.items()}
-        return SubwordSampler(ids, scores, sorted(self.byte_ids), strength, self._processor.normalize)
-
     def decode_ids(self, rows: Sequence[Sequence[int]]) -> list[str]:
         """Return the text of each row of ids, on one line.
 
@@ -124,13 +117,6 @@ class SubwordModel:
     def byte_ids(self) -> frozenset[int]:
         """The ids of the 256 bytes; empty without byte fallback."""
         return frozenset(token for token in range(self.vocabulary_size) if self._processor.is_byte(token))
-
-    @cached_property
-    def text_pieces(self) -> dict[int, str]:
-        """All text pieces, by id, without special tokens and bytes."""
-        not_text = {token for _, token in SPECIAL_TOKENS} | self.byte_ids
-        text_ids = [token for token in range(self.vocabulary_size) if token not in not_text]
-        return dict(zip(text_ids, self.pieces_of(text_ids), strict=True))
 
 
 def _check_special_ids(processor: sentencepiece.SentencePieceProcessor, path: Path) -> None:

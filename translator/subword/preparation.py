@@ -71,7 +71,7 @@ def _made_from(config: SubwordConfig, corpus: "PreparedCorpus", parent: Path | N
         words = Counter(read_word_counts(parent / WORDS_FILE))
         settings = {"models": SubwordPair.load(parent).sha256, "words": sha256_of_json(words)}
     else:
-        settings = config.model_dump(mode="json", exclude={"sampling", "case", "models_from"})
+        settings = config.model_dump(mode="json", exclude={"case", "models_from"})
         settings["byte_fallback"] = uses_byte_fallback(config)
         settings["fold"] = config.folds_case and source_language == "en"
     return {

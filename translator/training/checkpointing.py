@@ -122,7 +122,7 @@ class TrainingState:
         return sha256_of_json({"plan": PLAN_VERSION, **batch_settings(self.config)})
 
     def _check_text(self, state: CheckpointState, path: Path) -> None:
-        """Raise RunError if corpus or subword models differ; sampled segmentation and augmentation may differ."""
+        """Raise RunError if corpus or subword models differ; augmentation may differ."""
         if state.tokens != self.data.token_fingerprint or state.subword != self.data.subword.sha256:
             raise RunError(
                 f"the corpus or its preparation has changed since {path} was written, so the run cannot resume from "
