@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from enum import Enum
-from typing import Annotated, Any, ClassVar, Final, NamedTuple, Self, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Final, Self, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, SerializationInfo, model_validator
 from pydantic.fields import FieldInfo
@@ -46,13 +46,6 @@ def rule(sentence: str) -> Callable[[RuleMethod], RuleMethod]:
         return method
 
     return mark
-
-
-class Mistake(NamedTuple):
-    """A broken rule, for the message."""
-
-    keys: tuple[str, ...]  # the conflicting key paths, dotted and relative to the section of the rule
-    reason: str
 
 
 def _named_keys(sentence: str, section: "Section") -> Iterator[str]:
@@ -105,8 +98,12 @@ class Section(BaseModel):
 
     @model_validator(mode="after")
     def _keep_rules(self) -> Self:
-        """Raise one error for all broken rules; its context has the list of `Mistake`s."""
-        mistakes: list[Mistake] = []
+        """Raise one error for all broken rules.
+
+        Its context has the list `mistakes`: for each mistake the conflicting keys, as dotted paths below this section,
+        and the reason.
+        """
+        mistakes: list[tuple[tuple[str, ...], str]] = []
         for method in self.constraints():
             # 1. The keys of each mistake. A rule about the items of a list returns one key for each item that breaks
             # it; any other rule returns whether it is met, and its sentence names the keys that conflict.
@@ -121,11 +118,11 @@ class Section(BaseModel):
             # 2. The reason: the sentence, and the value of each key.
             for keys in keys_of_mistakes:
                 values = ", ".join(f"{key}: {show_value(_value_at(self, key))}" for key in keys)
-                mistakes.append(Mistake(keys=keys, reason=f"{sentence} ({values})"))
+                mistakes.append((keys, f"{sentence} ({values})"))
 
         # 3. One error after all rules, so that a user sees every mistake at once.
         if mistakes:
-            reasons = "; ".join(mistake.reason for mistake in mistakes)
+            reasons = "; ".join(reason for _, reason in mistakes)
             raise PydanticCustomError("rules", "{reasons}", {"reasons": reasons, "mistakes": mistakes})
         return self
 

@@ -78,9 +78,9 @@ def explain(details: Sequence[Mapping[str, Any]], document: Document) -> list[st
     for detail in details:
         path = detail["loc"]
         if detail["type"] == "rules":  # our own rules: `path` is their section
-            for mistake in detail["ctx"]["mistakes"]:
-                conflicting = [(*path, *_key_path(key)) for key in mistake.keys]
-                reasons.setdefault(document.to_blame(conflicting), []).append(mistake.reason)
+            for keys, reason in detail["ctx"]["mistakes"]:
+                conflicting = [(*path, *_key_path(key)) for key in keys]
+                reasons.setdefault(document.to_blame(conflicting), []).append(reason)
         elif path in paths_with_inner_mistakes:
             continue
         elif detail["type"] == "extra_forbidden":
