@@ -35,7 +35,7 @@ def processes_for(setting: int, bytes_of_work: int) -> int:
 
 
 def map_in_order(
-    setup: Callable[[], Callable[[Item], Result]], items: Iterable[Item], processes: int, niceness: int = 0
+    setup: Callable[[], Callable[[Item], Result]], items: Iterable[Item], processes: int
 ) -> Generator[Result, None, None]:
     """Yield `setup()(item)` for each item, in order; one process means the current one.
 
@@ -46,7 +46,6 @@ def map_in_order(
         setup: makes the function that works on an item.
         items: are read in the current process.
         processes: maximum number of processes.
-        niceness: lowers the priority of other processes than the current one.
 
     Raises StorageError: a process was killed or could not start.
     """
@@ -55,7 +54,7 @@ def map_in_order(
         return
     # Results are taken in the order of their items. Few items are ahead, so a slow consumer fills no memory.
     waiting: deque[Future[Result]] = deque()
-    with contextlib.closing(WorkerPool(setup, processes, niceness)) as pool:
+    with contextlib.closing(WorkerPool(setup, processes)) as pool:
         for item in items:
             waiting.append(pool.submit(item))
             if len(waiting) > _AHEAD * processes:
@@ -76,7 +75,10 @@ def result_of(future: Future[Result]) -> Result:
 
 
 class WorkerPool:
-    """Processes that each call `setup` once, and then work on items; close it after use."""
+    """Processes that each call `setup` once, and then work on items; close it after use.
+
+    `niceness` lowers their priority.
+    """
 
     def __init__(self, setup: Callable[[], Callable[[Any], Any]], processes: int, niceness: int = 0) -> None:
         # Not forked: this process may have threads (torch, TensorBoard), which do not survive a fork.
