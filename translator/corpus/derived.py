@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -11,8 +10,6 @@ from translator.config import Config, FilterConfig, SourceConfig
 from translator.core import TAG
 from translator.corpus.given_translations import nearest
 from translator.corpus.normalizer.normalizer import Normalizer
-from translator.corpus.normalizer.rules import NormalizerRules
-from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.reading.forms import TextFile, form_of, unread_form
 from translator.corpus.reading.lines import Unreadable, first_numbers
@@ -25,14 +22,6 @@ from translator.run.logging import LOGGER
 
 _STRICT_LENGTHS: Final = {"max_length_ratio": 2.0}
 """A stricter limit for back-translations, which are too short or too long more often than human translations."""
-
-
-def corpus_of_run(config: Config, rules: NormalizerRules | None = None) -> PreparedCorpus:
-    """Return the prepared text of a run; prepare it again if it is missing. Raises as `prepare_corpus` does.
-
-    `rules` are those of the run (see `rules_of_run`); None: the current ones.
-    """
-    return prepare_corpus(config.corpus, config.evaluation.test_sources, rules)
 
 
 def inherited_sources(
@@ -74,12 +63,7 @@ def write_sample(corpus: PreparedCorpus, spacing: Mapping[str, float], folder: P
         chosen = {number * count // sample_size for number in range(sample_size)}
         for side in corpus.sides:
             lines = enumerate(corpus.lines("train", name, side))
-            write_lines(folder / f"{name}.{side}", (line for number, line in lines if number in chosen))
-
-
-def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Replace `path` by `lines` atomically; raises StorageError."""
-    write_text(path, "".join(f"{line}\n" for line in lines))
+            write_texts(folder / f"{name}.{side}", (line for number, line in lines if number in chosen))
 
 
 def training_weights(config: Config) -> dict[str, float]:
@@ -189,6 +173,11 @@ def best_translations(
 
 def read_texts(path: Path) -> Iterator[str]:
     """Yield the lines of a file of UTF-8 text."""
-    with storage_errors(path, "read"), closing(path.open(encoding="utf-8", newline="\n")) as stream:
-        for line in stream:
+    with storage_errors(path, "read"), path.open(encoding="utf-8", newline="\n") as lines:
+        for line in lines:
             yield line.removesuffix("\n")
+
+
+def write_texts(path: Path, texts: Iterable[str]) -> None:
+    """Replace the file at `path` by a line for each text, atomically; raises StorageError."""
+    write_text(path, "".join(f"{text}\n" for text in texts))

@@ -16,7 +16,6 @@ BAD_ROW: Final = "bad_row"  # the rule that drops a row, an object or a unit wit
 _BAD_SHARE: Final = 0.01  # of the rows; with more, it is another kind of file
 _CHECKED_FROM: Final = 1000  # bad rows, with which the share is looked at before the end of a file
 _NUMBERS_SHOWN: Final = 10
-LOW_SCORE: Final = "low_score"  # the rule that drops a pair whose score is below `min_score`
 
 
 class Unreadable(StrEnum):
@@ -26,10 +25,10 @@ class Unreadable(StrEnum):
     INVALID_UTF8 = "invalid_utf8"
 
 
-def whole_lines(blocks: Iterable[bytes], label: str, longest: int) -> Iterator[bytes]:
+def whole_lines(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
     r"""Yield a text as UTF-8, in parts of whole lines; only the last may lack its "\n". Memory stays flat.
 
-    Of a line with more than `longest` bytes, "\r" not counted, only a beginning with more than `longest` bytes is kept.
+    Of a line that is too long, only a beginning is kept, with more than `LONGEST_LINE` bytes.
 
     Args:
         blocks: bytes of the text in UTF-8, or in UTF-16 with a byte order mark.
@@ -43,7 +42,8 @@ def whole_lines(blocks: Iterable[bytes], label: str, longest: int) -> Iterator[b
         end = data.rfind(b"\n") + 1
         if end:
             yield data[:end]
-        unfinished = data[end : end + longest + 2]  # enough to see that the line is too long
+        # One byte more than the longest line shows that a line is too long; another one may be the "\r" of its end.
+        unfinished = data[end : end + LONGEST_LINE + 2]
     if unfinished:
         yield unfinished
 
@@ -62,7 +62,7 @@ def read_lines(blocks: Iterable[bytes], label: str, *, drop_invalid: bool, advic
     Raises CorpusError: the text is in another encoding, or is none; the lines before an invalid one are yielded first.
     """
     number = 0
-    for data in whole_lines(blocks, label, LONGEST_LINE):
+    for data in whole_lines(blocks, label):
         for line in data.removesuffix(b"\n").split(b"\n"):
             number += 1
             text = _decode(line.removesuffix(b"\r"))

@@ -12,7 +12,7 @@ from typing import Any, Final
 from translator.config import SourceConfig
 from translator.corpus.reading.columns import columns_of, usual_columns
 from translator.corpus.reading.forms import Form
-from translator.corpus.reading.lines import BAD_ROW, LOW_SCORE, Pair, Unreadable, is_blank, numbered
+from translator.corpus.reading.lines import BAD_ROW, Pair, Unreadable, is_blank, numbered
 from translator.corpus.selecting.scripts import ARABIC_LETTER
 from translator.corpus.sources import listing
 
@@ -21,6 +21,7 @@ Row = tuple[int, dict[str, Any]]
 Cells = tuple[int, list[str]]
 """The line of a row of a TSV or CSV, from 1, and its cells."""
 
+_LOW_SCORE: Final = "low_score"  # the rule that drops a pair whose score is below `min_score`
 _FIRST_ROWS: Final = 1000  # which decide the columns
 _PERSIAN_SHARE: Final = 0.9  # of the rows, with which a first row without Persian has names
 _SEPARATOR_LINE: Final = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # tells Excel the delimiter of the next lines
@@ -249,4 +250,4 @@ def _defect_of_score(value: Any, at_least: float) -> str | None:
         return BAD_ROW
     if math.isnan(score):
         return BAD_ROW
-    return LOW_SCORE if score < at_least else None
+    return _LOW_SCORE if score < at_least else None
