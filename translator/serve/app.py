@@ -154,7 +154,7 @@ def _add_page(app: FastAPI, model: dict[str, Any], languages: Languages) -> None
     files = {
         "/": (render_page("serve.html.j2", model=model, source=languages[0], target=languages[1]), "text/html"),
         "/style.css": (render_page("serve.css.j2"), "text/css"),
-        "/script.js": (str(page_script("serve.js").text), "text/javascript"),
+        "/script.js": (str(page_script("serve.js")), "text/javascript"),
         "/icon.svg": (render_page("serve_icon.svg.j2"), "image/svg+xml"),
     }
     headers = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": POLICY}
