@@ -52,15 +52,15 @@ def map_in_order(
     if processes <= 1:
         yield from map(setup(), items)
         return
-    # Results are taken in the order of their items. Few items are ahead, so a slow consumer fills no memory.
-    waiting: deque[Future[Result]] = deque()
+    # A queue of results in the order of their items. Few items are ahead, so a slow consumer fills no memory.
+    pending_results: deque[Future[Result]] = deque()
     with contextlib.closing(WorkerPool(setup, processes)) as pool:
         for item in items:
-            waiting.append(pool.submit(item))
-            if len(waiting) > _AHEAD * processes:
-                yield result_of(waiting.popleft())
-        while waiting:
-            yield result_of(waiting.popleft())
+            pending_results.append(pool.submit(item))
+            if len(pending_results) > _AHEAD * processes:
+                yield result_of(pending_results.popleft())
+        while pending_results:
+            yield result_of(pending_results.popleft())
 
 
 def result_of(future: Future[Result]) -> Result:
@@ -99,7 +99,8 @@ class WorkerPool:
     def close(self) -> None:
         """End all processes at once."""
         executor: Any = self._executor  # `kill_workers` of Python 3.14 leaves the ends of its queues open
-        if not executor._broken:  # else a process was killed, and the executor ends the others itself
+        was_killed = executor._broken  # then the executor ends the other processes itself
+        if not was_killed:
             # A killed process may have sent half a result, or received half an item. Without these ends of its queues,
             # no thread of this process is blocked by the other half.
             executor._result_queue._writer.close()
