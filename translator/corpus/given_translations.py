@@ -8,7 +8,7 @@ from typing import Final
 from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.reading.forms import Form, TextFile
 from translator.corpus.reading.lines import BAD_ROW, Pair, RowCounts
-from translator.corpus.reading.tables import Cells, Row, cells_of_tsv, objects_of, text_in
+from translator.corpus.reading.tables import CellRow, NamedRow, cells_of_tsv, objects_of, text_in
 from translator.corpus.selecting.filters import EMPTY
 from translator.errors import CorpusError
 
@@ -36,7 +36,7 @@ def read_translations(file: Path, counts: Counter[str]) -> Iterator[tuple[str, l
     if form not in _REQUIREMENTS:
         raise CorpusError(f"{file} is {form}; give the translations as TSV or JSON Lines")
     lines = text.lines(drop_invalid=True)
-    rows: Iterable[Cells | Row | Pair] = cells_of_tsv(lines) if form is Form.TSV else objects_of(lines)
+    rows: Iterable[CellRow | NamedRow | Pair] = cells_of_tsv(lines) if form is Form.TSV else objects_of(lines)
 
     # 2. The texts of each row. A few bad rows are left out; many mean another kind of file.
     row_counts = RowCounts(str(file), f"{_REQUIREMENTS[form]}; correct the file")
@@ -55,7 +55,7 @@ def read_translations(file: Path, counts: Counter[str]) -> Iterator[tuple[str, l
     row_counts.check()
 
 
-def _texts_of(row: Cells | Row | Pair) -> tuple[str, list[str]] | None:
+def _texts_of(row: CellRow | NamedRow | Pair) -> tuple[str, list[str]] | None:
     """Return the source and the translations of a row; None if one of the two is missing.
 
     A blank row has the source "" and no translations.

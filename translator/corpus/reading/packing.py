@@ -96,15 +96,18 @@ def read_blocks(path: Path, member: str | None = None) -> Iterator[bytes]:
 
     Raises CorpusError: the file is damaged, an unsupported archive, or a zip without `member`.
     """
+    # 1. Refuse what cannot be unpacked. A document of Word or Excel is a zip too, and `members_of` refuses it as such.
     kind = packing_of(path) if member is None else None
     if kind == "zip archive":
-        members_of(path)  # refuses a document of Word or Excel, which is a zip too, by the name of its program
+        members_of(path)
         raise CorpusError(
             f"{path} is a zip archive; unpack it, or as a corpus give it as `path`, not as `source_path` or "
             "`target_path`"
         )
     if kind is not None and kind not in _UNPACKERS:
         raise CorpusError(f"{path} is an unsupported {kind}; unpack it, or use gzip, xz or zstd for its files")
+
+    # 2. Read the file, or the member of a zip, and unpack it.
     with damaged_files(path), contextlib.ExitStack() as stack:
         if member is not None:
             archive = stack.enter_context(zipfile.ZipFile(path))
@@ -122,17 +125,22 @@ def _unpacked(packed: IO[bytes], new_frame: Callable[[], Any]) -> Iterator[bytes
 
     The readers of the libraries ignore data after the first xz stream, and the truncation of a zstd file.
     """
-    frame, unused = None, b""
+    frame = None  # the decompressor of the frame that is not finished
+    unused = b""  # what was read after the end of a frame
     while data := unused or packed.read(_PACKED_AT_A_TIME):
         unused = b""
+        # 1. Begin a frame, after the zero bytes that may precede it.
         if frame is None:
             data = data.lstrip(b"\0")
             if not data:
                 continue
             frame = new_frame()
+
+        # 2. Decompress; at the end of the frame, another one may follow.
         if content := frame.decompress(data):
             yield content
         unused = frame.unused_data
-        frame = None if frame.eof else frame
+        if frame.eof:
+            frame = None
     if frame is not None:
         raise EOFError("it ends in the middle")
