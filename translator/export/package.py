@@ -65,7 +65,7 @@ def export_run(
     pinned = pin_checkpoint(run.checkpoints_folder, checkpoint)
     weight_type = check_format(format, quantization, pinned.state.model)
 
-    # 2. Read.
+    # 2. Read the weights and the subword models, and say what the export is made from.
     model = load_model(pinned, torch.device("cpu"))
     subword = load_subword(run, pinned.state)
     index = ExportIndex(
@@ -76,7 +76,7 @@ def export_run(
         state=pinned.state,
     )
 
-    # 3. Write.
+    # 3. Write the files of the format, the model card and the index.
     with new_folder(target, replace=False) as beside:
         if format == "ctranslate2":
             write_ctranslate2(beside, model, pinned.state.model, subword, weight_type)
@@ -98,6 +98,7 @@ def export_run(
 
 def _write_run_files(export: Path, run: RunFolder, config: Config, index: ExportIndex) -> None:
     """Write what makes an export usable like a run: subword models, normalizer, config.yaml, confidence."""
+    # The folder of subword models also has the normalizer.
     subword_folder = export / "subword"
     subword_folder.mkdir()
     for file in run.subword_folder.iterdir():

@@ -38,17 +38,19 @@ def read_curves(path: Path | str) -> Curves:
     """
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # slow to import
 
+    # 1. Read the events of the run; a run without events has no folder.
     run = RunFolder.open(path)
     logging.getLogger("tensorboard").setLevel(logging.ERROR)  # avoids a warning for each folder without a graph
     events: Any = EventAccumulator(str(run.tensorboard_folder), size_guidance={"scalars": 0})  # 0 means all
     if run.tensorboard_folder.is_dir():
         events.Reload()
 
-    # An event file holds a curve's points in the order in which they were written.
+    # 2. Make a curve of each tag. Its events are in the order of writing, so of a repeated step the later value stays.
     curves = {}
     for tag in events.Tags()["scalars"]:
-        points = {event.step: event.value for event in events.Scalars(tag)}  # for a repeated step, the later value
-        steps, values = np.array(sorted(points.items()), dtype=np.float64).T
+        value_of_step = {event.step: event.value for event in events.Scalars(tag)}
+        points = np.array(sorted(value_of_step.items()), dtype=np.float64)  # (points, 2)
+        steps, values = points.T
         curves[tag] = steps, values
     if not curves:
         raise RunError(
@@ -64,6 +66,7 @@ def chosen_tags(runs: Sequence[Curves], metric: str) -> list[str]:
     Raises InputError: no run has such a curve.
     """
     available_tags = sorted(set().union(*runs))
+    # A metric is one of the two parts of a tag.
     tags = [tag for tag in available_tags if tag == metric or (tag.count("/") == 1 and metric in tag.split("/"))]
     if not tags:
         choices = ", ".join(available_tags)
