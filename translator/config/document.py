@@ -67,12 +67,9 @@ class Document:
             value = None if node is None else loader.construct_document(node)
 
             # 2. The places. The value replaces what stood at the path, so the places at and below it go first.
-            kept_places = {}
-            for key, place in self._places.items():
-                is_at_or_below_path = f"{key}.".startswith(f"{path}.")  # the dots tell `run.seed` from `run.seeds`
-                if not is_at_or_below_path:
-                    kept_places[key] = place
-            self._places = kept_places
+            for noted_path in list(self._places):
+                if f"{noted_path}.".startswith(f"{path}."):  # the dots tell `run.seed` from `run.seeds`
+                    del self._places[noted_path]
             self._note_places(node, path)
         # PyYAML raises built-in errors for `!!bool x`, `!!timestamp x` and a sexagesimal number of 1000 digits.
         except (yaml.YAMLError, ValueError, LookupError, AttributeError, OverflowError, RecursionError) as error:

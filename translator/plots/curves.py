@@ -16,8 +16,8 @@ from translator.errors import InputError, RunError
 from translator.plots.picture import PAGE_INCHES, colour_of, house_style
 from translator.run.folder import RunFolder
 
-Numbers = npt.NDArray[np.float64]
-Curves = Mapping[str, tuple[Numbers, Numbers]]
+Values = npt.NDArray[np.float64]
+Curves = Mapping[str, tuple[Values, Values]]
 """The steps and the values of each curve of a run, by TensorBoard tag: `loss/train`, `quality/chrf`."""
 Over = Literal["steps", "tokens", "minutes"]
 USUAL_METRICS: Final = ("loss", "bleu", "chrf")
@@ -74,7 +74,7 @@ def chosen_tags(runs: Sequence[Curves], metric: str) -> list[str]:
     return tags
 
 
-def horizontal_positions(curves: Curves, tag: str, over: Over) -> Numbers:
+def horizontal_positions(curves: Curves, tag: str, over: Over) -> Values:
     """Return the horizontal positions of a curve's points."""
     steps, _ = curves[tag]
     if over == "steps":
@@ -82,11 +82,11 @@ def horizontal_positions(curves: Curves, tag: str, over: Over) -> Numbers:
     clock, unit = _CLOCKS[over]
     # The run recorded its clock at other steps than the curve; it is 0 at step 0.
     clock_steps, clock_values = curves[clock]
-    positions: Numbers = np.interp(steps, [0.0, *clock_steps], [0.0, *clock_values]) / unit
+    positions: Values = np.interp(steps, [0.0, *clock_steps], [0.0, *clock_values]) / unit
     return positions
 
 
-def smoothed(values: Numbers, count: int) -> Numbers:
+def smoothed(values: Values, count: int) -> Values:
     """Return, for each point, the mean of the last `count` points, or of all points so far if fewer."""
     means = [values[max(0, end - count) : end].mean() for end in range(1, len(values) + 1)]
     return np.array(means, dtype=np.float64)

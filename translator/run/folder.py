@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from translator.config import Config, load_config, parse_config, resolved_yaml
 from translator.config.keys import Effect
-from translator.config.resuming import NO_CHANGES, Changes, compare_settings, refusal
+from translator.config.resuming import Changes, compare_settings, refusal
 from translator.errors import ConfigError, RunError
 from translator.run.files import new_folder, storage_errors, write_bytes, write_json, write_text
 from translator.run.records import RecordError, read_record
@@ -112,7 +112,7 @@ class RunFolder:
 
         # 2. The settings suit its weights. Nothing is lost before the first checkpoint, so nothing is compared.
         if not self.has_checkpoint:
-            return NO_CHANGES
+            return ()
         changes = compare_settings(self.config(), config)
         if reason := refusal(changes, self.path, allow_changed=allow_changed):
             raise RunError(reason)
@@ -136,7 +136,7 @@ class RunFolder:
                 for name, content in contents.items():
                     write_bytes(beside / name, content)
 
-    def note_session(self, environment: dict[str, Any], changes: Changes = NO_CHANGES) -> None:
+    def note_session(self, environment: dict[str, Any], changes: Changes = ()) -> None:
         """Add the environment and the changed settings of a training session to run.json."""
         session = dict(environment)
         # A run that was resumed with other settings says so for ever.

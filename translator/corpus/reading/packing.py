@@ -66,13 +66,14 @@ def damaged_files(path: Path) -> Iterator[None]:
     with storage_errors(path, "read"):
         try:
             yield
-        except TranslatorError:
+        except TranslatorError:  # it has its message already
             raise
         except RuntimeError as error:  # a zip with a password, or compressed by an unsupported method
             advice = "compress it again by another method and without a password"
             raise CorpusError(f"{path} cannot be decompressed ({error}); {advice}") from error
         except Exception as error:
-            # Only an error of the system has a number; a damaged zip may give a negative offset.
+            # An error of the system, such as a disk that cannot be read, goes on to `storage_errors`. It has a number;
+            # but a damaged zip may give a negative offset, which the system calls invalid.
             if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
                 raise
             reason = excerpt(str(error), 200)

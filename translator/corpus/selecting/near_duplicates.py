@@ -47,11 +47,12 @@ def signatures(texts: Sequence[str]) -> Hashes:
         minima_of_blocks.append(_minima([texts[number] for number in block]))
     minima = np.concatenate(minima_of_blocks, axis=1)  # (BANDS * ROWS, long texts)
 
-    # 2. The key of a band: its ROWS first n-grams as one number.
+    # 2. The key of a band: its ROWS first n-grams as one number, and never 0, which means that there is no signature.
     band_keys = np.zeros((BANDS, len(long_texts)), dtype=np.uint64)
     for row in range(ROWS):
-        band_keys = band_keys * _BASE + minima[row::ROWS]
-    keys[long_texts] = np.maximum(mix(band_keys, 0), np.uint64(1)).T  # 0 means: no signature
+        minima_of_row = minima[row::ROWS]  # (BANDS, long texts): one of each band
+        band_keys = band_keys * _BASE + minima_of_row
+    keys[long_texts] = np.maximum(mix(band_keys, 0), np.uint64(1)).T
     return keys
 
 
