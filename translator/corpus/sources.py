@@ -60,6 +60,8 @@ def corpus_argument(text: str) -> SourceConfig:
 def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfig]:
     """Return the corpora of all `--corpus` arguments; two text files are the two sides of one corpus.
 
+    `arguments` has the paths after each `--corpus`.
+
     Raises InputError: a corpus or a side of it is missing, or a path has control characters.
     """
     # 1. The corpora. Two files of which neither holds a whole corpus are its sides; the name of the second may say that

@@ -110,7 +110,7 @@ def generation_config(config: ModelConfig, search: SearchConfig) -> dict[str, An
         **_TOKENS,
         "suppress_tokens": [PAD, UNK, SOS],
         "do_sample": search.method == "sampling",
-        "num_beams": search.beam_size if search.method == "beam" else 1,
+        "num_beams": search.settings.beam_size,
         "max_length": config.max_positions,
     }
     # transformers warns of settings that its method does not use, so only those of the method are written.

@@ -41,7 +41,6 @@ def model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
     # 2. What its user must know: the signs that stand for copied text, the search, the longest input.
     placeholder_count = config.subword.placeholders
     last_placeholder = f"U+{ord(PLACEHOLDERS[placeholder_count - 1]):X}" if placeholder_count else ""
-    beam_size = config.search.beam_size if config.search.method == "beam" else 1
     longest_input = min(_LONGEST_INPUT, index.state.model.max_positions - 1)  # longer input would exceed the positions
     text = _ENVIRONMENT.get_template("model_card.md.j2").render(
         index=index,
@@ -52,7 +51,7 @@ def model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
         from_english=config.corpus.languages[0] == ENGLISH,
         last_placeholder=last_placeholder,
         subword_files=(JOINT_FILE, JOINT_FILE) if config.subword.joint else (SOURCE_FILE, TARGET_FILE),
-        beam=beam_size,
+        beam=config.search.settings.beam_size,
         longest=longest_input,
         normalizer_file=("" if index.format == "marian" else "subword/") + run.normalizer_file.name,
         scores=scores,

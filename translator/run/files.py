@@ -68,7 +68,7 @@ def path_errors() -> Iterator[None]:
     except FileNotFoundError:
         raise
     except OSError as error:
-        if not isinstance(error.filename, str | os.PathLike):
+        if not isinstance(error.filename, str | os.PathLike):  # it is about no file, or about a stream by its number
             raise
         raise explain_os_error(error, error.filename, "use") from error
     except RuntimeError as error:

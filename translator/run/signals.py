@@ -31,7 +31,7 @@ class StopRequest:
         self.is_deferred = False  # whether the program is inside `deferred`, and outside `immediate`
 
     def receive(self, number: int, frame: FrameType | None = None) -> None:
-        """Handle a signal."""
+        """Handle the signal `number`: raise `Interrupted`, or remember it for the next `check`."""
         # 1. The first signal waits for the next `check` while signals are deferred.
         now = time.monotonic()
         if self._number is None:

@@ -57,6 +57,7 @@ class Batcher:
 
         Raises TranslatorError: the translator rejects a text of this request, or one that shares its batch.
         """
+        # Put the lines into the queue, and wake the worker, which sets their results.
         loop = asyncio.get_running_loop()
         lines: list[WaitingLine] = [(text, loop.create_future()) for text in texts]
         self._waiting.setdefault(options, []).extend(lines)

@@ -68,7 +68,8 @@ def columns_of(
             f"{label}: several columns may hold the two texts; choose with {_HOW_TO_CHOOSE}. Columns: {listing(names)}"
         )
     if usual:
-        return *usual[0], score
+        english, persian = usual[0]
+        return english, persian, score
 
     # 2. The columns with text in the two scripts. A place is the index of a column, from 0.
     places = [place for place, name in enumerate(names) if name != score]

@@ -41,7 +41,7 @@ def utf8_blocks(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
 
     Raises CorpusError: the text `label` is a binary file, or in another encoding that has NUL bytes.
     """
-    # 1. UTF-8. The mark of UTF-32 begins with that of UTF-16.
+    # 1. Make it UTF-8. The mark of UTF-32 begins with that of UTF-16.
     head, remaining = _head(blocks)
     is_utf32 = head.startswith(codecs.BOM_UTF32_LE)
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not is_utf32:
@@ -50,7 +50,7 @@ def utf8_blocks(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
         _refuse_binary(head, label)
         head = head.removeprefix(codecs.BOM_UTF8)
 
-    # 2. Line ends.
+    # 2. Make its line ends "\n".
     return_ends_lines = b"\r" in head and b"\n" not in head
     for block in itertools.chain([head], remaining):
         yield block.replace(b"\r", b"\n") if return_ends_lines else block

@@ -97,7 +97,7 @@ def _pairs_of_texts(
     """
     drop_invalid = source.invalid_utf8 == "drop"
     advice = ", or set `invalid_utf8: drop` for this source to skip such lines"
-    lines_of_texts = [text.lines(drop_invalid=drop_invalid, advice=advice) for text in texts]
+    lines_of_texts = [text.lines(drop_invalid=drop_invalid, advice=advice) for text in texts]  # nothing is read yet
     text = texts[0]
 
     # 1. Tables.

@@ -54,7 +54,8 @@ def rows_of_lines(lines: Iterable[str], form: Form, *, has_names: bool | None = 
     rows_with_cells = [row for row in first_rows if not isinstance(row, Pair)]
     cells_of_rows = [cells for _, cells in rows_with_cells]
 
-    # 1. The number of columns: the width of most rows, of equally frequent ones the smallest. One column is no table.
+    # 1. The number of columns: the width of most rows, of equally frequent ones the smallest. Rows of one cell count if
+    # there are no others.
     row_counts = Counter(map(len, cells_of_rows))  # by width
     width = min(row_counts, key=lambda width: (width == 1, -row_counts[width], width), default=0)
 

@@ -77,7 +77,7 @@ def _units(blocks: Iterable[bytes], label: str) -> Iterator[tuple[int, bytes]]:
         for part in _PART.finditer(data):
             if not (part["end_of_comment"] or part["end_of_unit"]):  # the next block has its end
                 break
-            line += data.count(b"\n", end, part.start())
+            line += data.count(b"\n", end, part.start())  # those before the part
             if part["end_of_unit"]:
                 yield line, part[0]
             line += part[0].count(b"\n")

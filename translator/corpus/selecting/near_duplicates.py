@@ -73,13 +73,14 @@ def _minima(texts: Sequence[str]) -> NDArray[np.uint32]:
     starts = np.zeros(len(texts), dtype=np.int64)  # of each text among the remaining n-grams
     starts[1:] = ends[:-1] - (NGRAM - 1) * np.arange(1, len(texts))
 
-    # 3. The smallest n-gram of each text in each order. `ordered` is reused, since it is the largest array.
+    # 3. The first n-gram of each text in each order: the smallest product of a hash and the number of the order. The
+    # array of products is the largest one here, so it is reused.
     hashes = (mix(values[is_inside], 0) >> np.uint64(32)).astype(np.uint32)
     smallest = np.empty((len(_ORDERS), len(texts)), dtype=np.uint32)
-    ordered = np.empty_like(hashes)
+    products = np.empty_like(hashes)
     for order, row in zip(_ORDERS, smallest, strict=True):
-        np.multiply(hashes, order, out=ordered)
-        np.minimum.reduceat(ordered, starts, out=row)
+        np.multiply(hashes, order, out=products)
+        np.minimum.reduceat(products, starts, out=row)
     return smallest
 
 
@@ -177,7 +178,7 @@ def _places_with_equal_keys(keys: Hashes) -> tuple[Numbers, Numbers]:
     begins[repeated] = 0
     begins = np.maximum.accumulate(begins)
 
-    # 3. Each repeated place, with the first place of its run and with the one before it.
+    # 3. Each repeated place twice: with the first place of its run, and with the one before it.
     first = order[begins[repeated]]
     last = order[repeated - 1]
     return np.tile(order[repeated], 2), np.concatenate([first, last])

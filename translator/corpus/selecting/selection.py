@@ -45,6 +45,7 @@ def select_pairs(
     threshold = config.filters.near_duplicates
     is_near_test_set = np.zeros(len(all_keys), dtype=np.bool_)
     if threshold is not None:
+        # For each pair the number of the one that it nearly repeats, or -1.
         originals = near_duplicates(np.flatnonzero(is_cleaned & (all_fates == TRAIN)), threshold)
         all_fates[originals >= 0] = fate_of("near_duplicate")
         # Look for near-duplicates of test sets too, while each pair is still here; step 5 drops them. The test sets are
@@ -52,7 +53,8 @@ def select_pairs(
         if is_of_test_set.any():
             candidates = [np.flatnonzero(is_of_test_set), np.flatnonzero(is_cleaned & (all_fates == TRAIN))]
             originals = near_duplicates(np.concatenate(candidates), threshold)
-            is_near_test_set = is_cleaned & (originals >= 0) & ~is_cleaned[originals]
+            repeats_test_pair = ~is_cleaned[originals]  # without meaning where there is no original
+            is_near_test_set = is_cleaned & (originals >= 0) & repeats_test_pair
 
     # 3. Drop pairs with a side that ten earlier ones have.
     _drop_beyond(_MOST_OF_A_SIDE, all_keys[:, 0], all_fates, is_cleaned, "same_source")
