@@ -23,9 +23,13 @@ def join_quotes(text: str) -> str:
             parts[1] = parts[1].lstrip(" ")
         elif not parts[1]:
             parts[0] = parts[0].rstrip(" ")
-    # 2. With an even number of marks, the parts at odd places are quotations. Their spaces go if they stand at both
-    # ends; a lone space goes only at an end of the text, or after a colon.
-    for index in range(1, len(parts), 2) if len(parts) % 2 else ():
+    # 2. Marks that do not come in pairs, which cut the text into an even number of parts, stay.
+    if len(parts) % 2 == 0:
+        return '"'.join(parts)
+
+    # 3. Else the parts at odd places are quotations. Their spaces go if they stand at both ends; a lone space goes only
+    # at an end of the text, or after a colon.
+    for index in range(1, len(parts), 2):
         before, quoted, after = parts[index - 1 : index + 2]
         is_free = (not before or before[-1] in " ([«“") and (not after or not after[0].isalnum())
         if is_free and not quoted.isspace():

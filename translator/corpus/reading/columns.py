@@ -16,7 +16,8 @@ _ROLES: Final = (("source", "target"), ("source", "targets"), ("src", "tgt"), ("
 """Names of the two columns in public corpora without the names of languages: WMT24++, ParsiNLU, and others."""
 # A word between spaces, quotation marks and punctuation. So keys such as `en_17` and addresses have none.
 _ENGLISH_WORD: Final = re.compile(r"(?<![^\s\"'(“‘])(?:[A-Z]?[a-z]{2,}|[A-Z]{2,})(?![^\s\"').,;:!?”’…])")
-_SHARE_OF_WORDS: Final = 0.2  # of the most words of a column, which a column of texts has; codes and names repeat
+_SHARE_OF_WORDS: Final = 0.2
+"""A column of texts has this share, or more, of the most different words of a column; codes and names repeat."""
 _HOW_TO_CHOOSE: Final = (
     "`source_column` and `target_column`, for the first source with `--set corpus.sources.0.source_column=NAME "
     "corpus.sources.0.target_column=NAME`"
