@@ -38,7 +38,7 @@ def examine(folder: Path) -> list[Finding]:
 
 def examine_devices() -> Iterator[Finding]:
     """Yield findings on the devices that torch can compute on, and the precision of training on each."""
-    # A torch of another machine may be installed and not load.
+    # 1. torch itself. One of another machine may be installed and not load.
     try:
         import torch
 
@@ -48,17 +48,19 @@ def examine_devices() -> Iterator[Finding]:
         yield Finding("wrong", "torch", f"cannot be loaded: {str(error).strip().splitlines()[0]}")
         return
 
+    # 2. The devices that every machine may have, each with a description.
     threads = torch.get_num_threads()
     devices = {"CPU": (torch.device("cpu"), f"{torch.backends.cpu.get_cpu_capability()}, {threads} threads")}
     if torch.backends.mps.is_available():
         devices["GPU"] = (torch.device("mps"), "Apple's, by MPS")
 
-    # NVIDIA's and AMD's GPUs, each with what keeps torch from using it.
-    gpus = gpu_count()
-    problem = gpu_problem() if gpus == 0 else None
+    # 3. NVIDIA's and AMD's GPUs, each with what keeps torch from using it. A GPU that torch does not count is a problem
+    # of the whole machine.
+    count = gpu_count()
+    problem = gpu_problem() if count == 0 else None
     if problem is not None:
         yield Finding("note", "GPU", f"{problem}; {WHAT_TO_INSTALL}")
-    for number in range(gpus):
+    for number in range(count):
         problem = gpu_problem(number)
         if problem is not None:
             yield Finding("note", f"GPU {number}", f"{problem}; {WHAT_TO_INSTALL}")
@@ -67,6 +69,7 @@ def examine_devices() -> Iterator[Finding]:
         memory = torch.cuda.get_device_properties(gpu).total_memory / _GIB
         devices[f"GPU {number}"] = (gpu, f"{torch.cuda.get_device_name(number)}, {memory:.0f} GiB")
 
+    # 4. The precision of training on each device.
     for name, (device, description) in devices.items():
         precision, _ = choose_precision(device)
         yield Finding("ok", name, f"{description}; training computes in {precision}")

@@ -8,9 +8,9 @@ import pytest
 from tests.support.derived_runs import RECIPE, config_of, sentences, write_lines
 from translator.cli import main
 from translator.config import NormalizationConfig, load_config
-from translator.corpus.derived import corpus_of_run
 from translator.corpus.given_translations import choose_translations
 from translator.corpus.normalizer.normalizer import Normalizer
+from translator.corpus.prepare import prepare_corpus
 from translator.recipes.distillation import write_distillation
 from translator.run.folder import RunFolder
 
@@ -47,7 +47,7 @@ def test_a_recipe_of_a_student_names_both_sides_of_its_text_with_its_weight_and_
     (weighted,) = [source.model_copy(update={"weight": 3.0}) for source in settings.corpus.sources]
     teacher.write(settings.model_copy(update={"corpus": settings.corpus.model_copy(update={"sources": (weighted,)})}))
     text = tmp_path / "text"
-    corpus = corpus_of_run(settings)
+    corpus = prepare_corpus(settings.corpus)
     recipe, _ = write_distillation(
         teacher, corpus, tmp_path / "small", ["toy", "more"], text, recipe="student", overrides=[]
     )

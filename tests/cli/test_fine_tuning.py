@@ -10,7 +10,7 @@ from tests.support.toy_corpora import write_pairs
 from tests.support.untrained import untrained_run
 from translator.cli import main
 from translator.config import load_config
-from translator.corpus.derived import corpus_of_run
+from translator.corpus.prepare import prepare_corpus
 from translator.data import DataHandler
 from translator.recipes.corpus_recipe import CorpusSize
 from translator.recipes.fine_tuning import fine_tuning_changes
@@ -50,7 +50,7 @@ def test_a_fine_tuned_run_keeps_the_text_and_the_model_of_its_parent_without_dro
     models = [SubwordPair.load(RunFolder(folder / name).subword_folder) for name in ("en-fa", "tuned")]
     assert models[0].sha256 == models[1].sha256
 
-    before, after = corpus_of_run(parent), corpus_of_run(config)
+    before, after = prepare_corpus(parent.corpus), prepare_corpus(config.corpus)
     assert list(after.pairs("test", "toy")) == list(before.pairs("test", "toy"))
     assert list(after.pairs("train", "toy")) == list(before.pairs("train", "toy"))
     assert after.count("validation", "toy") == after.count("validation", "new") == 3, "old and new text in equal parts"
@@ -74,8 +74,8 @@ def test_replayed_text_samples_each_source_by_its_weight(folder: Path, monkeypat
 
     # 1. The first fine-tuning replays 60 of 130 pairs, evenly spaced.
     assert fine_tune(folder, output="sample") == 0
-    old_pairs = list(corpus_of_run(config_of(folder, "en-fa")).pairs("train", "toy"))
-    replayed_pairs = list(corpus_of_run(config_of(folder, "sample")).pairs("train", "toy"))
+    old_pairs = list(prepare_corpus(config_of(folder, "en-fa").corpus).pairs("train", "toy"))
+    replayed_pairs = list(prepare_corpus(config_of(folder, "sample").corpus).pairs("train", "toy"))
     expected_pairs = []
     for row, pair in enumerate(old_pairs):
         if row % 13 in (0, 2, 4, 6, 8, 10):  # 6 of 13 are 60 of 130
@@ -87,7 +87,7 @@ def test_replayed_text_samples_each_source_by_its_weight(folder: Path, monkeypat
     write_pairs(folder / "third.tsv", with_translations(third_texts))
     assert fine_tune(folder, run="sample", corpus="third.tsv", output="again") == 0
     config = config_of(folder, "again")
-    corpus = corpus_of_run(config)
+    corpus = prepare_corpus(config.corpus)
     assert corpus.count("train", "new") == 13
     assert corpus.count("train", "toy") == 51
     held_out = {name: corpus.count("validation", name) for name in ("third", "new", "toy")}
@@ -103,7 +103,7 @@ def test_a_single_pair_under_a_taken_name_is_enough_without_replay(folder: Path)
     (folder / "a").mkdir()
     write_pairs(folder / "a" / "toy.tsv", with_translations(["abc"]))
     assert fine_tune(folder, "--replay", "0", corpus="a/toy.tsv", output="alone") == 0
-    corpus = corpus_of_run(config_of(folder, "alone"))
+    corpus = prepare_corpus(config_of(folder, "alone").corpus)
     assert corpus.names("train") == ["toy-new"]
     assert corpus.names("test") == ["toy"], "nothing of a single pair is held out"
 

@@ -8,7 +8,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 from translator.errors import InputError, RunError
 from translator.plots.curves import (
-    Numbers,
+    Values,
     chosen_tags,
     curves_figure,
     horizontal_positions,
@@ -42,7 +42,7 @@ def test_a_run_without_events_is_refused(tmp_path: Path) -> None:
         read_curves(tmp_path)
 
 
-def curve(*points: tuple[float, float]) -> tuple[Numbers, Numbers]:
+def curve(*points: tuple[float, float]) -> tuple[Values, Values]:
     steps, values = np.array(points, dtype=np.float64).T
     return steps, values
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from translator.config import Config
-from translator.config.resuming import NO_CHANGES
 from translator.errors import ConfigError, RunError
 from translator.run.folder import RunFolder
 
@@ -29,7 +28,7 @@ def test_allowed_changes_are_recorded_and_become_the_run_configuration(tiny: Any
         "training.learning_rate": {"old": 0.0007, "new": 0.5},
     }
     assert run.sessions() == [{"written": "now", "changed": changed_keys}]
-    assert run.check(changed_config) == NO_CHANGES
+    assert run.check(changed_config) == ()
 
 
 def test_a_mistake_in_an_override_is_not_blamed_on_the_file(tiny: Any) -> None:

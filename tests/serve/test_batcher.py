@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.serve_stand_ins import held
 from translator.errors import InputError
-from translator.serve.batcher import Batcher, Form, LineTranslations
+from translator.serve.batcher import Batcher, LineOptions, LineTranslations
 
 Request = asyncio.Task[list[LineTranslations]]
 
@@ -35,7 +35,7 @@ async def texts(request: Request) -> list[str]:
 
 
 async def queued(batcher: Batcher, *requests: Sequence[str], count: int = 1) -> list[Request]:
-    tasks = [asyncio.create_task(batcher.translate(lines, Form(count))) for lines in requests]
+    tasks = [asyncio.create_task(batcher.translate(lines, LineOptions(count))) for lines in requests]
     await asyncio.sleep(0)
     return tasks
 
@@ -45,14 +45,14 @@ def test_waiting_requests_share_a_batch() -> None:
 
     async def work(batcher: Batcher, first: Request) -> None:
         (two_lines,) = await queued(batcher, ["b", "c"])
-        (other_form,) = await queued(batcher, ["d"], count=2)
+        (other_answer,) = await queued(batcher, ["d"], count=2)
         single, with_empty_line = await queued(batcher, ["e"], ["f", "", "g"])
         assert batcher.unanswered == 5
 
         translator.gate.set()
         assert await texts(first) == ["A"]
         assert await texts(two_lines) == ["B", "C"]
-        assert await texts(other_form) == ["D"]
+        assert await texts(other_answer) == ["D"]
         assert await texts(single) == ["E"]
         assert await texts(with_empty_line) == ["F", "", "G"]
         assert batcher.unanswered == 0

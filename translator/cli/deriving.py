@@ -15,6 +15,7 @@ from translator.cli.training import train_recipe
 from translator.corpus import derived
 from translator.corpus.given_translations import choose_translations, read_translations
 from translator.corpus.normalizer.normalizer_file import normalizer_of_run, rules_of_run
+from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.selecting.filters import PairFilter
 from translator.corpus.sources import corpora_in_arguments, with_overrides
@@ -60,8 +61,9 @@ def open_trained_run(folder: str, direction: str | None = None) -> RunFolder:
 
 
 def _corpus_of(run: RunFolder) -> PreparedCorpus:
-    """Return the prepared text of a run, by its own rules."""
-    return derived.corpus_of_run(run.config(), rules_of_run(run))
+    """Return the prepared text of a run, by its own rules; prepare it again if it is missing."""
+    config = run.config()
+    return prepare_corpus(config.corpus, config.evaluation.test_sources, rules_of_run(run))
 
 
 def _train(recipe: Path, stop: StopRequest) -> None:
@@ -176,7 +178,7 @@ def back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
     model = options.engine, "best", options.device, tuple(search_flags(options))
     with text_folder(folder, _BACK_TRANSLATED):
         # 2. Translate into English, and back if the pairs are filtered by that.
-        derived.write_lines(monolingual, lines)
+        derived.write_texts(monolingual, lines)
         write_translations(partial(load_model, (backward.path,), *model), monolingual, english)
         scores = None
         if forward is not None:
@@ -188,7 +190,7 @@ def back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
         filters = backward.config().corpus.filters
         pairs, counts = derived.synthetic_pairs(list(derived.read_texts(english)), lines, filters, scores, least)
         for side, file in enumerate(synthetic):
-            derived.write_lines(file, (pair[side] for pair in pairs))
+            derived.write_texts(file, (pair[side] for pair in pairs))
     say(f"back-translated pairs: {format_counts(counts)}")
     if not pairs:
         raise InputError(
@@ -236,13 +238,13 @@ def distill(options: argparse.Namespace, stop: StopRequest) -> None:
         for name in names:
             source, target = folder / f"{name}.{source_side}", folder / f"{name}.{target_side}"
             if given_pairs is not None:
-                derived.write_lines(source, (pair[0] for pair in given_pairs[name]))
-                derived.write_lines(target, (pair[1] for pair in given_pairs[name]))
+                derived.write_texts(source, (pair[0] for pair in given_pairs[name]))
+                derived.write_texts(target, (pair[1] for pair in given_pairs[name]))
             elif name == monolingual:
-                derived.write_lines(source, lines)
+                derived.write_texts(source, lines)
                 write_translations(load_teacher, source, target)
             else:
-                derived.write_lines(source, corpus.lines("train", name, source_side))
+                derived.write_texts(source, corpus.lines("train", name, source_side))
                 references = corpus.lines("train", name, target_side)
                 _write_best_translations(load_teacher, source, references, target, options.beam)
 
@@ -297,7 +299,7 @@ def _write_best_translations(
     """Write translations of a training source: of the hypotheses for a line, the one nearest to its reference."""
     n_best = target.with_suffix(".jsonl")
     write_translations(load_teacher, source, n_best, beam)
-    derived.write_lines(target, derived.best_translations(derived.read_texts(n_best), references, sentence_bleu))
+    derived.write_texts(target, derived.best_translations(derived.read_texts(n_best), references, sentence_bleu))
 
 
 def _export_and_compare(teacher: RunFolder, student: Path, corpus: PreparedCorpus) -> None:

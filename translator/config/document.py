@@ -24,7 +24,9 @@ class RecipeLoader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Return the values of a section by key."""
         keys = [key.value for key, _ in node.value]
-        self.duplicates += [key for place, (key, _) in enumerate(node.value) if key.value in keys[:place]]
+        for number, (key, _) in enumerate(node.value):
+            if key.value in keys[:number]:
+                self.duplicates.append(key)
         return {str(key): value for key, value in super().construct_mapping(node, deep=deep).items()}
 
 
@@ -46,26 +48,36 @@ class Document:
     def __init__(self, text: str, name: str = "") -> None:
         self.problems: list[str] = []  # in the document itself, such as duplicate keys
         self._places: dict[str, str] = {}  # of each value, by its dotted path
-        value = self._read(text, name, "")
+        value = self._parse(text, name, "")
         self._places[""] = name or "line 1"
         self.values: Any = {} if value is None else value
 
-    def _read(self, text: str, name: str, path: str) -> Any:
-        """Return the value of a text that stands at `path`; note the places inside it, and its duplicate keys."""
+    def _parse(self, text: str, name: str, path: str) -> Any:
+        """Return the value of a YAML text that stands at `path`; note the places inside it, and its duplicate keys.
+
+        `name` is the place of everything in the text, in messages; "": each key has its line as its place.
+
+        Raises ConfigError: not YAML.
+        """
         try:
+            # 1. The value.
             loader = RecipeLoader(text)
             loader.name = name
             node = loader.get_single_node()
             value = None if node is None else loader.construct_document(node)
-            # What stood at the path has no place any more.
-            places = self._places.items()
-            self._places = {key: place for key, place in places if not f"{key}.".startswith(f"{path}.")}
+
+            # 2. The places. The value replaces what stood at the path, so the places at and below it go first.
+            for noted_path in list(self._places):
+                if f"{noted_path}.".startswith(f"{path}."):  # the dots tell `run.seed` from `run.seeds`
+                    del self._places[noted_path]
             self._note_places(node, path)
         # PyYAML raises built-in errors for `!!bool x`, `!!timestamp x` and a sexagesimal number of 1000 digits.
         except (yaml.YAMLError, ValueError, LookupError, AttributeError, OverflowError, RecursionError) as error:
             problem_mark = getattr(error, "problem_mark", None)
             place = f"line {problem_mark.line + 1}, column {problem_mark.column + 1}: " if problem_mark else ""
             raise ConfigError(f"{place}not valid YAML: {getattr(error, 'problem', None) or error}") from error
+
+        # 3. Duplicate keys, of which YAML silently takes the last.
         for key in loader.duplicates:
             self.problems.append(f"{_place(key)}: {key.value}: duplicate key; remove one")
         return value
@@ -82,23 +94,27 @@ class Document:
                 self._note_places(item, _below(path, index))
 
     def override(self, override: str) -> None:
-        """Apply one override `key.path=value` with a YAML value; add mistakes to the problems."""
+        """Apply one override `key.path=value` with a YAML value; a mistake in it becomes one of the problems."""
         place = _OVERRIDE + override
-        path, equals, text = override.partition("=")
-        keys = [key.strip() for key in path.split(".")]
         try:
-            if not equals or not all(keys):
-                raise ConfigError("write it as key.path=value, for example training.max_steps=2000")
-            try:
-                value = self._read(text, place, dotted(keys))
-            except ConfigError as error:
-                raise ConfigError(f"the value is {error}; if it is text, quote it") from error
-            self.values = _with_value(self.values, "", keys, value)
-            # Sections that were missing are there because of the override.
-            for end in range(len(keys)):
-                self._places.setdefault(dotted(keys[: end + 1]), place)
+            self._apply(override, place)
         except ConfigError as error:
             self.problems.append(f"{place}: {error}")
+
+    def _apply(self, override: str, place: str) -> None:
+        """Apply one override, which stands at `place` in messages; raise ConfigError for a mistake in it."""
+        path, equals, text = override.partition("=")
+        keys = [key.strip() for key in path.split(".")]
+        if not equals or not all(keys):
+            raise ConfigError("write it as key.path=value, for example training.max_steps=2000")
+        try:
+            value = self._parse(text, place, dotted(keys))
+        except ConfigError as error:
+            raise ConfigError(f"the value is {error}; if it is text, quote it") from error
+        self.values = _with_value(self.values, "", keys, value)
+        # Sections that were missing are there because of the override.
+        for end in range(len(keys)):
+            self._places.setdefault(dotted(keys[: end + 1]), place)
 
     def place(self, path: KeyPath) -> str:
         """Return the place of `path`, or of the nearest enclosing key: `line 12`, the name, or the override."""
@@ -109,12 +125,12 @@ class Document:
     def to_blame(self, paths: Sequence[KeyPath]) -> KeyPath:
         """Return the conflicting key to report: one set by an override, else one in the file, else any."""
 
-        def order(path: KeyPath) -> tuple[bool, bool]:
+        def rank(path: KeyPath) -> tuple[bool, bool]:
             is_from_override = self.place(path).startswith(_OVERRIDE)
             is_in_document = dotted(path) in self._places
-            return (not is_from_override, not is_in_document)
+            return is_from_override, is_in_document
 
-        return min(paths, key=order)
+        return max(paths, key=rank)  # True is larger than False; of equal ones the first
 
 
 def dotted(path: Sequence[str | int]) -> str:
@@ -143,6 +159,8 @@ def _with_value(old: Any, path: str, keys: Sequence[str], value: Any) -> Any:
         return value
     key, *further_keys = keys
     below = _below(path, key)
+
+    # 1. In a section, replace the value of one key. A missing section begins empty.
     if old is None:
         old = {}
     if isinstance(old, dict):
@@ -150,7 +168,7 @@ def _with_value(old: Any, path: str, keys: Sequence[str], value: Any) -> Any:
     if not isinstance(old, list):
         raise ConfigError(f"{path} is a single value and has no keys")
 
-    # In a list, the index after the last item appends one.
+    # 2. In a list, replace one item; the index after the last one appends an item.
     if not re.fullmatch("[0-9]{1,9}", key) or int(key) > len(old):
         raise ConfigError(f"{path} is a list of {len(old)} items; give an index, counted from 0")
     index = int(key)

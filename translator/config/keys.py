@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from enum import Enum
-from typing import Annotated, Any, ClassVar, Final, NamedTuple, Self, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Final, Self, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, SerializationInfo, model_validator
 from pydantic.fields import FieldInfo
@@ -48,18 +48,12 @@ def rule(sentence: str) -> Callable[[RuleMethod], RuleMethod]:
     return mark
 
 
-class Mistake(NamedTuple):
-    """A broken rule, for the message."""
-
-    keys: tuple[str, ...]  # the conflicting key paths, dotted and relative to the section of the rule
-    reason: str
-
-
 def _named_keys(sentence: str, section: "Section") -> Iterator[str]:
     """Yield the keys of `section` that the sentence of a rule has in backticks, in their order."""
     for quoted in re.findall("`([^`]*)`", sentence):
         for word in re.findall(r"[a-z_][a-z0-9_.]*", quoted):
-            with contextlib.suppress(AttributeError):  # a value, such as `char` in `model_type: char`
+            # A word that is no key, such as the value `char` in `model_type: char`, raises AttributeError.
+            with contextlib.suppress(AttributeError):
                 _value_at(section, word)
                 yield word
 
@@ -104,22 +98,31 @@ class Section(BaseModel):
 
     @model_validator(mode="after")
     def _keep_rules(self) -> Self:
-        """Raise one error for all broken rules; its context has the list of `Mistake`s."""
-        # All rules are checked before one error is raised, so that a user sees every mistake at once.
-        mistakes: list[Mistake] = []
+        """Raise one error for all broken rules.
+
+        Its context has the list `mistakes`: for each mistake the conflicting keys, as dotted paths below this section,
+        and the reason.
+        """
+        mistakes: list[tuple[tuple[str, ...], str]] = []
         for method in self.constraints():
+            # 1. The keys of each mistake. A rule about the items of a list returns one key for each item that breaks
+            # it; any other rule returns whether it is met, and its sentence names the keys that conflict.
             sentence: str = method.__dict__["sentence"]
             verdict = method(self)
-            broken: list[tuple[str, ...]] = []
+            keys_of_mistakes: list[tuple[str, ...]] = []
             if isinstance(verdict, list):
-                broken += [(key,) for key in verdict]
+                keys_of_mistakes = [(key,) for key in verdict]
             elif not verdict:
-                broken.append(tuple(_named_keys(sentence, self)))
-            for keys in broken:
+                keys_of_mistakes = [tuple(_named_keys(sentence, self))]
+
+            # 2. The reason: the sentence, and the value of each key.
+            for keys in keys_of_mistakes:
                 values = ", ".join(f"{key}: {show_value(_value_at(self, key))}" for key in keys)
-                mistakes.append(Mistake(keys=keys, reason=f"{sentence} ({values})"))
+                mistakes.append((keys, f"{sentence} ({values})"))
+
+        # 3. One error after all rules, so that a user sees every mistake at once.
         if mistakes:
-            reasons = "; ".join(mistake.reason for mistake in mistakes)
+            reasons = "; ".join(reason for _, reason in mistakes)
             raise PydanticCustomError("rules", "{reasons}", {"reasons": reasons, "mistakes": mistakes})
         return self
 

@@ -25,11 +25,13 @@ def load_config(path: Path | str, overrides: Sequence[str] = ()) -> Config:
 
     Overrides (`key.path=value`) apply in order. A `ConfigError` lists every mistake with its line and key path.
     """
-    # A file takes precedence over a shipped recipe of the same name.
+    # 1. Find the recipe. A file takes precedence over a shipped recipe of the same name.
     path = Path(path)
     with contextlib.suppress(OSError):  # reading the file reports the error
         if not path.is_file():
             path = shipped_recipes().get(path.as_posix(), path)
+
+    # 2. Read it.
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:

@@ -63,29 +63,32 @@ def explain(details: Sequence[Mapping[str, Any]], document: Document) -> list[st
     """Return one line for each key with mistakes: its place in `document`, its path, and all that is wrong with it.
 
     Args:
-        details: the errors that pydantic found.
+        details: the errors that pydantic found, each with the path of its key as `loc`.
         document: the values, and the place of each.
     """
-    # pydantic drops invalid items and may then call the list too short: report only the mistakes inside it.
-    holders: set[KeyPath] = set()
+    # 1. The sections and lists around the mistakes. pydantic drops invalid items and may then call their list too
+    # short, so a mistake of a list that has mistakes inside it is not reported.
+    paths_with_inner_mistakes: set[KeyPath] = set()
     for detail in details:
         path: KeyPath = detail["loc"]
-        holders.update(path[:end] for end in range(len(path)))
+        paths_with_inner_mistakes.update(path[:end] for end in range(len(path)))
 
-    # 1. The reasons by key; a union gives one for each of its members.
+    # 2. The reasons by key; a union gives one for each of its members.
     reasons: dict[KeyPath, list[str]] = {}
     for detail in details:
         path = detail["loc"]
-        if detail["type"] == "rules":
-            for mistake in detail["ctx"]["mistakes"]:
-                conflicting = [(*path, *_key_path(key)) for key in mistake.keys]
-                reasons.setdefault(document.to_blame(conflicting), []).append(mistake.reason)
-        elif detail["type"] == "extra_forbidden" and path not in holders:
+        if detail["type"] == "rules":  # our own rules: `path` is their section
+            for keys, reason in detail["ctx"]["mistakes"]:
+                conflicting = [(*path, *_key_path(key)) for key in keys]
+                reasons.setdefault(document.to_blame(conflicting), []).append(reason)
+        elif path in paths_with_inner_mistakes:
+            continue
+        elif detail["type"] == "extra_forbidden":
             reasons.setdefault(path, []).append(_describe_unknown(path))
-        elif path not in holders:
+        else:
             reasons.setdefault(_without_choice(path), []).append(_describe(detail))
 
-    # 2. A line for each key.
+    # 3. A line for each key.
     lines = []
     for path, descriptions in reasons.items():
         key = f"{dotted(path)}: " if path else ""
@@ -107,7 +110,8 @@ def _without_choice(path: KeyPath) -> KeyPath:
 
 def _describe(detail: Mapping[str, Any]) -> str:
     """Return what is wrong with a value, in words of YAML."""
-    kind, value = detail["type"], detail["input"]
+    kind: str = detail["type"]  # of mistake
+    value = detail["input"]
     if kind == "missing":
         return "this key is required"
     if kind == "model_type" and value is None:
@@ -117,6 +121,7 @@ def _describe(detail: Mapping[str, Any]) -> str:
     expected = _EXPECTED.get(kind) or re.sub(r"^(Input|String) should (be|have) ", "", detail["msg"])
     expected = re.sub(r"^(greater|less) ", r"a number \1 ", expected)
 
+    # What it got.
     if isinstance(value, list):
         return f"expected {expected}, got a list"
     if isinstance(value, dict):
@@ -136,7 +141,11 @@ def _describe_unknown(path: KeyPath) -> str:
 
 @functools.lru_cache(maxsize=1000)  # an unknown key may be in each item of a long list
 def _nearest(prefix: str, unknown: str) -> str:
-    """Return a hint that names the keys which were probably meant in the section `prefix`, or lists its keys."""
+    """Return a hint that names the keys which were probably meant in the section `prefix`, or lists its keys.
+
+    `prefix` is the dotted path of the section with a dot at its end, such as `model.`; "" is the top of the recipe.
+    """
+    # 1. All keys of a recipe: those of the section, and the paths of all by their last part.
     siblings = []
     paths_by_name: dict[str, list[str]] = {}
     for path, _ in effects(Config):
@@ -145,14 +154,16 @@ def _nearest(prefix: str, unknown: str) -> str:
         if path == prefix + name:
             siblings.append(name)
 
+    # 2. The paths that may be meant: another toolkit's name, the name in another section, or the most similar name. A
+    # key of the same section is likelier, so it need not be as similar as one elsewhere.
     meant = _called_by_others(unknown) or paths_by_name.get(unknown, [])
-    # A key of the same section is likelier, so it need not be as similar as one elsewhere.
     if not meant:
         meant = difflib.get_close_matches(unknown, siblings, n=1, cutoff=0.6)
     if not meant:
-        for name in difflib.get_close_matches(unknown, list(paths_by_name), n=1, cutoff=0.8):
-            meant = paths_by_name[name]
+        similar_names = difflib.get_close_matches(unknown, list(paths_by_name), n=1, cutoff=0.8)
+        meant = paths_by_name[similar_names[0]] if similar_names else []
 
+    # 3. The hint.
     if not meant:
         return f"; keys of this section: {', '.join(siblings)}"
     keys = [f"`{path.removeprefix(prefix)}`" for path in meant]

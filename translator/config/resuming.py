@@ -45,7 +45,6 @@ class Change:
 
 
 Changes = tuple[Change, ...]
-NO_CHANGES: Final[Changes] = ()
 
 
 def refusal(changes: Changes, folder: Path, *, allow_changed: bool) -> str | None:

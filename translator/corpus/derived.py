@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -11,8 +10,6 @@ from translator.config import Config, FilterConfig, SourceConfig
 from translator.core import TAG
 from translator.corpus.given_translations import nearest
 from translator.corpus.normalizer.normalizer import Normalizer
-from translator.corpus.normalizer.rules import NormalizerRules
-from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.reading.forms import TextFile, form_of, unread_form
 from translator.corpus.reading.lines import Unreadable, first_numbers
@@ -25,14 +22,6 @@ from translator.run.logging import LOGGER
 
 _STRICT_LENGTHS: Final = {"max_length_ratio": 2.0}
 """A stricter limit for back-translations, which are too short or too long more often than human translations."""
-
-
-def corpus_of_run(config: Config, rules: NormalizerRules | None = None) -> PreparedCorpus:
-    """Return the prepared text of a run; prepare it again if it is missing. Raises as `prepare_corpus` does.
-
-    `rules` are those of the run (see `rules_of_run`); None: the current ones.
-    """
-    return prepare_corpus(config.corpus, config.evaluation.test_sources, rules)
 
 
 def inherited_sources(
@@ -71,15 +60,10 @@ def write_sample(corpus: PreparedCorpus, spacing: Mapping[str, float], folder: P
     for name, step in spacing.items():
         count = corpus.count("train", name)
         sample_size = max(1, round(count / step))
-        chosen = {number * count // sample_size for number in range(sample_size)}
+        chosen_numbers = {number * count // sample_size for number in range(sample_size)}  # of lines, from 0
         for side in corpus.sides:
             lines = enumerate(corpus.lines("train", name, side))
-            write_lines(folder / f"{name}.{side}", (line for number, line in lines if number in chosen))
-
-
-def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Replace `path` by `lines` atomically; raises StorageError."""
-    write_text(path, "".join(f"{line}\n" for line in lines))
+            write_texts(folder / f"{name}.{side}", (line for number, line in lines if number in chosen_numbers))
 
 
 def training_weights(config: Config) -> dict[str, float]:
@@ -103,19 +87,20 @@ def read_monolingual(
 
     Raises CorpusError: a file cannot be read, or is a table.
     """
-    # 1. Refuse tables: neither the forms that a corpus may have nor those that nothing reads are lines of text.
+    # 1. Refuse tables, subtitles and the like: by its name, a file must be plain lines of text.
     for file in files:
         unread = unread_form(file.name)
         form = form_of(file.name) if unread is None else unread.kind
         if form is not None:
             raise CorpusError(f"{file} is {form}; write its text into a file of its own, one sentence per line")
 
-    # 2. Count each line under what becomes of it. A word of its own stands for a line that cannot be read.
+    # 2. Keep the distinct lines, and count each line under what becomes of it. The reader marks a line that it could
+    # not read by a value of `Unreadable`, which is a text too.
     counts = Counter[str]()
     hashes = set[int]()  # of the folded lines; the lines themselves would take much more memory
     distinct_lines: list[str] = []
     for file in files:
-        invalid_numbers: list[int] = []
+        invalid_numbers: list[int] = []  # of lines that are not UTF-8
         for number, line in enumerate(TextFile(file).lines(drop_invalid=True), start=1):
             text = normalizer.source(line)
             key = hash(fold(text))
@@ -133,6 +118,8 @@ def read_monolingual(
                 hashes.add(key)
                 distinct_lines.append(text)
             counts[outcome] += 1
+
+        # 3. Name the lines of this file that are not UTF-8.
         if invalid_numbers:
             lines_are = "1 line is" if len(invalid_numbers) == 1 else f"{len(invalid_numbers):,} lines are"
             LOGGER.warning(
@@ -149,9 +136,10 @@ def synthetic_pairs(
     round_trip_scores: Sequence[float] | None = None,
     lowest_score: float = 0.0,
 ) -> tuple[list[tuple[str, str]], Counter[str]]:
-    """Return the back-translated pairs that pass the filters, with tagged English, and counts by reason.
+    """Return the back-translated pairs that pass the filters, and the number of pairs by what became of them.
 
-    A pair is dropped by the rules of `filters` with stricter length limits, or for its score.
+    The English of each pair begins with the tag for synthetic text. A pair is dropped by the rules of `filters` with
+    stricter length limits, or for its score.
 
     Args:
         english: the translations.
@@ -164,11 +152,10 @@ def synthetic_pairs(
     counts = Counter[str]()
     pairs: list[tuple[str, str]] = []
     for number, (source, target) in enumerate(zip(english, persian, strict=True)):
-        reason = broken_rule(source, target) or "kept"
-        if reason == "kept" and round_trip_scores is not None and round_trip_scores[number] < lowest_score:
-            reason = "round_trip"
-        counts[reason] += 1
-        if reason == "kept":
+        has_low_score = round_trip_scores is not None and round_trip_scores[number] < lowest_score
+        rule = broken_rule(source, target) or ("round_trip" if has_low_score else None)
+        counts[rule or "kept"] += 1
+        if rule is None:
             pairs.append((f"{TAG} {source}", target))
     return pairs, counts
 
@@ -184,11 +171,17 @@ def best_translations(
         score: rates a translation against its reference; the higher, the better.
     """
     for row, reference in zip(n_best, references, strict=True):
-        yield nearest([translation["text"] for translation in json.loads(row)["translations"]], reference, score)
+        translations = [translation["text"] for translation in json.loads(row)["translations"]]
+        yield nearest(translations, reference, score)
 
 
 def read_texts(path: Path) -> Iterator[str]:
     """Yield the lines of a file of UTF-8 text."""
-    with storage_errors(path, "read"), closing(path.open(encoding="utf-8", newline="\n")) as stream:
-        for line in stream:
+    with storage_errors(path, "read"), path.open(encoding="utf-8", newline="\n") as lines:
+        for line in lines:
             yield line.removesuffix("\n")
+
+
+def write_texts(path: Path, texts: Iterable[str]) -> None:
+    """Replace the file at `path` by a line for each text, atomically; raises StorageError."""
+    write_text(path, "".join(f"{text}\n" for text in texts))

@@ -60,9 +60,10 @@ def download_dataset(name: str, folder: Path) -> Path:
 
 
 def _fetch(dataset: Dataset, file: RemoteFile, folder: Path) -> None:
-    """Download to a work folder, check the file and move it into `folder`."""
+    """Download a file to a work folder, check it, and move it into `folder`; raise CorpusError if it fails."""
     from requests import RequestException  # slow to import
 
+    # 1. Download and check.
     path = folder / file.name
     LOGGER.info(f"{dataset.title}; licence: {dataset.licence}\ndownloading {file.address} to {path}")
     # The work folder is outside the dataset's own folder, which a failed download must not leave on disk.
@@ -77,7 +78,9 @@ def _fetch(dataset: Dataset, file: RemoteFile, folder: Path) -> None:
                 "network (https_proxy sets a proxy) and the name (capitals matter, and OPUS calls some pairs en-pes), "
                 f"or get the file by other means (see {dataset.home}), put it at {path}, and run the same command again"
             ) from error
-        partial.chmod(beside.stat().st_mode & 0o666)  # the library makes it private; a new folder obeys the umask
+
+        # 2. Move it to its place. pooch makes a private file; the mode of the new folder obeys the umask.
+        partial.chmod(beside.stat().st_mode & 0o666)
         flush_file(partial)
         path.parent.mkdir(exist_ok=True)
         partial.replace(path)
@@ -93,9 +96,10 @@ def _download(dataset: Dataset, file: RemoteFile, path: Path) -> None:
     """
     import pooch  # with requests
 
+    # 1. How to download, with a bar. pooch sets its total to the length that the server names.
     pooch.get_logger().setLevel("WARNING")
     bar: tqdm[NoReturn] = progress_bar(description=dataset.name, total=file.size or 1, unit="B")
-    bar.unit_scale = True
+    bar.unit_scale = True  # 1.2M in place of 1200000
     http_downloader = pooch.HTTPDownloader(
         progressbar=bar,
         timeout=TIMEOUT,
@@ -103,10 +107,12 @@ def _download(dataset: Dataset, file: RemoteFile, path: Path) -> None:
         headers={"User-Agent": f"translator/{__version__}"},
     )
 
+    # 2. What to download. A hash of None is not compared.
+    expected_hash = None if file.sha256 is None else f"sha256:{file.sha256}"
     fetcher = pooch.create(
         path=path.parent,
         base_url="",
-        registry={path.name: file.sha256 and f"sha256:{file.sha256}"},
+        registry={path.name: expected_hash},
         urls={path.name: file.address},
         retry_if_failed=RETRIES,
     )
@@ -127,7 +133,9 @@ def _check(dataset: Dataset, file: RemoteFile, path: Path) -> None:
         raise CorpusError(f"{path} has {size:,} bytes, but {file.size:,} are expected")
     if file.sha256 is not None and digest != file.sha256:
         raise CorpusError(f"{path} has the SHA-256 {digest}, but {file.sha256} is expected")
-    # 2. What it holds. Reading a text to its end checks it.
+
+    # 2. What it holds: the texts of an evaluation set, unpacked to their ends, or a zip with a corpus. A file that is a
+    # text itself has its hash alone.
     with damaged_files(path):
         if dataset.unpack is not None:
             dataset.unpack(path)

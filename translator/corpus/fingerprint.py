@@ -21,11 +21,13 @@ def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig], 
 
     `test_sets` are additional ones, whose text is kept out of the splits. Raises as `source_files` does.
     """
-    tags = [source.name for source in config.sources if source.tag]
+    # The text does not depend on the direction, except for tags, which stand in the source language.
+    tagged_names = [source.name for source in config.sources if source.tag]
+    tags = [config.languages[0].code, *tagged_names] if tagged_names else []
     made_from = {
-        "sources": [_described(source) for source in config.sources],
-        "tags": [config.languages[0].code, *tags] if tags else [],
-        "test_sets": [_described(test_set) for test_set in test_sets],
+        "sources": [_content_of(source) for source in config.sources],
+        "tags": tags,
+        "test_sets": [_content_of(test_set) for test_set in test_sets],
         **config.model_dump(mode="json", include={"normalization", "filters", "split"}),
         "normalizer": rules.sha256,
         "versions": [PREPARE_VERSION, ftfy.__version__, unicodedata.unidata_version],
@@ -33,21 +35,24 @@ def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig], 
     return sha256_of_json(made_from)
 
 
-def _described(source: SourceConfig) -> dict[str, Any]:
-    """Return what decides the raw pairs of `source`, without the paths of its files."""
-    # The two sides of a corpus may have the same bytes as two tables in a folder.
+def _content_of(source: SourceConfig) -> dict[str, Any]:
+    """Return what decides the raw pairs of `source`, as JSON values; the paths of its files do not count."""
+    # 1. How the files belong together: the two sides of a corpus may have the same bytes as two tables in a folder.
     layout = "file"
     if source.path is None:
         layout = "sides"
     elif present_path(source.path).is_dir():
         layout = "folder"
-    # The name of a file decides how its bytes are read.
+
+    # 2. The bytes of each file, and its form, by which its bytes are read.
     forms = []
     hashes = []
     for file in source_files(source):
         forms.append(str(form_of(file.name)))
         with storage_errors(file, "read"):
             hashes.append(sha256_of_file(file))
+
+    # 3. The settings that decide what is read from them.
     paths = {"path", "source_path", "target_path"}
     settings = source.model_dump(mode="json", exclude={*paths, "obtain", "licence", "weight", "tag"})
     return {**settings, "files": hashes, "forms": forms, "layout": layout}

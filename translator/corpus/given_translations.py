@@ -8,7 +8,7 @@ from typing import Final
 from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.reading.forms import Form, TextFile
 from translator.corpus.reading.lines import BAD_ROW, Pair, RowCounts
-from translator.corpus.reading.tables import Cells, Row, cells_of_tsv, objects_of, text_in
+from translator.corpus.reading.tables import CellRow, NamedRow, cells_of_tsv, objects_of, text_in
 from translator.corpus.selecting.filters import EMPTY
 from translator.errors import CorpusError
 
@@ -30,41 +30,51 @@ def read_translations(file: Path, counts: Counter[str]) -> Iterator[tuple[str, l
 
     Raises CorpusError: the file has another form or no row, or too many of its rows are bad (see `RowCounts`).
     """
-    # 1. The form.
+    # 1. The form of the file, and its rows. A `Pair` among them stands for a line that is no row.
     text = TextFile(file)
     form = text.form()
     if form not in _REQUIREMENTS:
         raise CorpusError(f"{file} is {form}; give the translations as TSV or JSON Lines")
     lines = text.lines(drop_invalid=True)
-    rows: Iterable[Cells | Row | Pair] = cells_of_tsv(lines) if form is Form.TSV else objects_of(lines)
+    rows: Iterable[CellRow | NamedRow | Pair] = cells_of_tsv(lines) if form is Form.TSV else objects_of(lines)
 
-    # 2. The rows. A few bad ones are dropped; many mean another kind of file.
+    # 2. The texts of each row. A few bad rows are left out; many mean another kind of file.
     row_counts = RowCounts(str(file), f"{_REQUIREMENTS[form]}; correct the file")
-    row: Cells | Row | Pair | None = None
+    has_rows = False
     for row in rows:
+        has_rows = True
         texts = _texts_of(row)
-        row_counts.add(row[0], is_bad=texts is None)
+        line_number = row[0]
+        row_counts.add(line_number, is_bad=texts is None)
         if texts is None:
             counts[BAD_ROW] += 1
         else:
             yield texts
-    if row is None:
+    if not has_rows:
         raise CorpusError(f"{file} has no lines; check that it is the right file")
     row_counts.check()
 
 
-def _texts_of(row: Cells | Row | Pair) -> tuple[str, list[str]] | None:
-    """Return the source and the translations of a row; None if one of the two is missing."""
+def _texts_of(row: CellRow | NamedRow | Pair) -> tuple[str, list[str]] | None:
+    """Return the source and the translations of a row; None if one of the two is missing.
+
+    A blank row has the source "" and no translations.
+    """
+    # 1. A line that is no row is blank, or has a defect.
     if isinstance(row, Pair):
         return ("", []) if row.defect is None else None
+
+    # 2. The source, and one or more translations. The cells of TSV have the same order.
     values = row[1]
     if isinstance(values, list):
         values = {"source": values[0], "translations": values[1:]}
     source = text_in(values.get("source"))
-    content = values.get("translations", values.get("translation"))
+    candidates = values.get("translations", values.get("translation"))
+
+    # 3. The translations with text. Each is a text, or an object with a `text`.
     translations: list[str] = []
-    for value in content if isinstance(content, list) else [content]:
-        text = text_in(value.get("text") if isinstance(value, dict) else value)
+    for candidate in candidates if isinstance(candidates, list) else [candidates]:
+        text = text_in(candidate.get("text") if isinstance(candidate, dict) else candidate)
         if text is not None and text.strip():
             translations.append(text)
     if source is None or (source.strip() and not translations):
@@ -100,7 +110,7 @@ def choose_translations(
     """
     occurrences = Counter[str]()
     for raw_source, translations in rows:
-        # 1. The filters.
+        # 1. The translations that pass the filters, and the rule that each one breaks.
         source = normalizer.source(raw_source)
         rules = [broken_rule(source, normalizer.target(text)) for text in translations]
         passed = [text for text, rule in zip(translations, rules, strict=True) if rule is None]
@@ -108,11 +118,11 @@ def choose_translations(
         # 2. The reference. A source that occurs again has its next one.
         reference = None
         if source in references:
-            of_source = references[source]
-            reference = of_source[occurrences[source] % len(of_source)]
+            references_of_source = references[source]
+            reference = references_of_source[occurrences[source] % len(references_of_source)]
             occurrences[source] += 1
 
-        # 3. The choice.
+        # 3. The choice. A blank row has neither translations nor rules.
         if not passed:
             counts[str(rules[0]) if rules else EMPTY] += 1
             continue

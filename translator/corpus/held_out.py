@@ -55,7 +55,7 @@ def held_out_argument(text: str) -> tuple[SourceConfig, ...]:
     if named_place is not None and not path_exists(text):
         name, place = named_place.groups()
 
-    # 2. The place: one corpus, or an English file and several Persian ones.
+    # 2. The place: one corpus, or an English file and several Persian ones, each of which makes a corpus with it.
     place = expand_homes(place)
     files = place.split(":")
     places = [place] if len(files) < 3 else [f"{files[0]}:{persian}" for persian in files[1:]]
@@ -84,14 +84,16 @@ def read_held_out(corpora: Sequence[SourceConfig], normalizer: Normalizer) -> He
     from_persian = normalizer.languages[0] == PERSIAN
     if from_persian and len(corpora) > 1:
         raise InputError(f"test set `{name}` has several Persian sides, but a model that translates Persian needs one")
+    # Read all corpora line by line. A reader leaves out the blank end of its two files, so another file of references
+    # may have more lines; a corpus without a line gives None.
     lines = []
-    # A reader leaves out the blank end of its two files, so another file of references may have more lines.
     for pairs_of_line in zip_longest(*map(read_pairs, corpora)):
         pairs = [pair for pair in pairs_of_line if pair is not None]
-        sides = [(pair.target, pair.source) if from_persian else (pair.source, pair.target) for pair in pairs]
-        # A pair with a defect has no texts.
-        source = next((source for source, _ in sides if source), "")
-        lines.append((source, [reference for _, reference in sides]))
+        english_texts, persian_texts = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        sources, references = (persian_texts, english_texts) if from_persian else (english_texts, persian_texts)
+        # All corpora have the same source, but a pair with a defect has no texts.
+        source = next((text for text in sources if text), "")
+        lines.append((source, references))
     return held_out_set(name, lines, normalizer)
 
 
@@ -108,10 +110,10 @@ def held_out_set(name: str, lines: Iterable[tuple[str, Sequence[str]]], normaliz
     """
     sentences: list[Sentence] = []
     left_out: list[int] = []
-    for number, (source, candidates) in enumerate(lines, start=1):
-        present = tuple(text for text in candidates if normalizer.target(text).strip())
-        if present and normalizer.source(source).strip():
-            sentences.append((source, present, name))
+    for number, (source, references) in enumerate(lines, start=1):
+        references_with_text = tuple(text for text in references if normalizer.target(text).strip())
+        if references_with_text and normalizer.source(source).strip():
+            sentences.append((source, references_with_text, name))
         else:
             left_out.append(number)
     if not sentences:
@@ -152,11 +154,11 @@ def held_out_of_run(
         sample = [sentences[number] for number in numbers]
         return [_set_of(VALIDATION, sample)] if sample else []
 
-    # 3. For testing, a set of each source, and the additional sets.
+    # 3. For testing, a set of each source, and the additional sets. Only a source for testing says which lines it lost.
     sets = []
-    left_out = {report.name: report.left_out for report in corpus.report.sources if report.use == "test"}
+    left_out_lines = {report.name: report.left_out for report in corpus.report.sources if report.use == "test"}
     for name, sentences in sentences_by_source.items():
-        sets.append(_set_of(name, sentences, left_out.get(name, ())))
+        sets.append(_set_of(name, sentences, left_out_lines.get(name, ())))
     for source in config.evaluation.test_sources:
         sets.append(read_held_out([source], normalizer))
     return sets

@@ -99,24 +99,28 @@ class CorpusReport:
             for rule in READING_RULES:
                 count = source.dropped[rule]
                 if count:
-                    lines_are = "line" if count == 1 else "lines"
-                    shown = ", ".join(f"{example.line:,}" for example in source.examples[rule])
+                    noun = "line" if count == 1 else "lines"
+                    first_numbers = ", ".join(f"{example.line:,}" for example in source.examples[rule])
                     more = ", …" if count > EXAMPLES else ""
-                    lines.append(f"{title}: {count:,} dropped by {rule}, {lines_are} {shown}{more}")
+                    lines.append(f"{title}: {count:,} dropped by {rule}, {noun} {first_numbers}{more}")
             lines += source.notes
         return lines
 
     def split_warning(self) -> str | None:
         """Return a warning if a split takes more than a fifth of the pairs of the sources with `use: auto`."""
+        # 1. The pairs in each split, and the held-out splits that are too large.
         counts = Counter[str]()
         for source in self.sources:
             if source.use == "auto":
                 counts.update(source.kept)
-        large = [split for split in SPLITS[1:] if counts[split] * 5 > counts.total()]
-        if not large:
+        held_out_splits = SPLITS[1:]
+        large_splits = [split for split in held_out_splits if counts[split] * 5 > counts.total()]
+        if not large_splits:
             return None
-        held_out = " and ".join(f"{counts[split]:,} for {split}" for split in large)
-        keys = " and ".join(f"corpus.split.{split}" for split in large)
+
+        # 2. The warning.
+        held_out = " and ".join(f"{counts[split]:,} for {split}" for split in large_splits)
+        keys = " and ".join(f"corpus.split.{split}" for split in large_splits)
         return (
             f"of {counts.total():,} pairs, {held_out} are held out, which leaves {counts['train']:,} for training; "
             f"set {keys} to `auto` (2% of a source, at most 1,000) or to a smaller number"
@@ -129,12 +133,13 @@ def format_report(report: CorpusReport) -> str:
     columns = report.columns()
     rules = report.rules_used()
     labels = ["in", *(f"  dropped: {rule}" for rule in rules), "out", *(f"  {split}" for split in SPLITS)]
-    cells = []
+    cells_of_columns = []
     for _, source in columns:
         counts = [*(source.dropped[rule] for rule in rules), source.out, *(source.kept[split] for split in SPLITS)]
-        shares = [f"{count:,}{_share(count, source.read)}" for count in counts]
-        cells.append([f"{source.read:,}{_NO_SHARE}", *shares])
-    table = text_table(["pairs", *(title for title, _ in columns)], list(zip(labels, *cells, strict=True)))
+        counts_with_shares = [f"{count:,}{_share(count, source.read)}" for count in counts]
+        cells_of_columns.append([f"{source.read:,}{_NO_SHARE}", *counts_with_shares])
+    header = ["pairs", *(title for title, _ in columns)]
+    table = text_table(header, list(zip(labels, *cells_of_columns, strict=True)))
 
     # 2. The notes below it.
     lines = [table, *report.reading_notes()]
@@ -143,7 +148,7 @@ def format_report(report: CorpusReport) -> str:
     return "\n".join(lines)
 
 
-_NO_SHARE: Final = " " * 7
+_NO_SHARE: Final = " " * 7  # as wide as a share
 
 
 def _share(count: int, whole: int) -> str:

@@ -55,14 +55,15 @@ def prepare_corpus(
         CorpusError: a source cannot be read (see `read_pairs`), or too few pairs remain.
         StorageError: the prepared data cannot be written.
     """
-    # The text of an earlier call has the same fingerprint.
+    # 1. The folder of this text, by a fingerprint of all that makes it. A normalizer knows the current rules.
     rules = Normalizer(config.normalization, rules=rules).rules
     fingerprint = corpus_fingerprint(config, test_sets, rules)
     directory = prepared_folder(config.prepared_directory, "corpus", fingerprint)
     restore_folders(directory.parent)  # a killed preparation, of any settings, may have left gigabytes
+
+    # 2. Reuse the text of an earlier call, if its report can be read. A damaged report is made again, with its text.
     report = None
     file = directory / _REPORT
-    # A damaged report is made again, with its text.
     with storage_errors(file, "read"), contextlib.suppress(FileNotFoundError, ValueError):
         report = CorpusReport.from_json(file.read_bytes())
     if report is None:
@@ -81,39 +82,44 @@ def _prepare(
     folder: Path,
     fingerprint: str,
 ) -> CorpusReport:
-    """Write the prepared text to `folder`."""
-    tags = tags_of_sources(config.sources)
-    every_source = config.model_copy(update={"sources": (*config.sources, *test_sets)})
-    spool = folder / "candidates"
+    """Write the prepared text to `folder`, which is empty, and return its counts; the steps are those of this file."""
+    tags = tags_of_sources(config.sources)  # raises for two equal tags, before the long work
+    # The test sets are read and compared like sources, after those of the recipe.
+    with_test_sets = config.model_copy(update={"sources": (*config.sources, *test_sets)})
+    spool = folder / "candidates"  # for all texts, until it is clear what becomes of them
     spool.mkdir()
     with NearDuplicateIndex(spool) as index:
         # 1. Read and clean.
         bytes_of_sources = 0
-        for source in every_source.sources:
+        for source in with_test_sets.sources:
             bytes_of_sources += sum(file.stat().st_size for file in source_files(source))
         processes = processes_for(config.workers, bytes_of_sources)
-        texts = clean_sources(every_source, rules, spool, index, processes)
+        texts = clean_sources(with_test_sets, rules, spool, index, processes)
 
         # 2. and 3. Find duplicates and near-duplicates, select and split.
-        clean_fates = [text.fates for text in texts]
+        fates_after_cleaning = [text.fates for text in texts]
         keys = [text.keys for text in texts]
-        fates = select_pairs(every_source, clean_fates, keys, index.find)
+        fates = select_pairs(with_test_sets, fates_after_cleaning, keys, index.find)
 
-    # 4. and 5. Count and write. The text of additional test sets is only kept out of the splits.
-    count = len(config.sources)
+    # 4. Count.
     reports = []
-    for source, text, source_fates in zip(every_source.sources, texts, fates, strict=True):
+    for source, text, source_fates in zip(with_test_sets.sources, texts, fates, strict=True):
         reports.append(_report(source, text, source_fates))
-        if len(reports) <= count:
-            _write_splits(text, source_fates, folder, source.name, config.languages[0].code, tags.get(source.name))
+    source_count = len(config.sources)
+    source_reports, test_set_reports = reports[:source_count], reports[source_count:]
+    _refuse_empty_sources(source_reports)
+
+    # 5. Write the splits of the sources, without the test sets at the end, whose text is only kept out of them.
+    source_side = config.languages[0].code
+    for source, text, source_fates in zip(config.sources, texts, fates, strict=False):
+        _write_splits(text, source_fates, folder, source.name, source_side, tags.get(source.name))
     shutil.rmtree(spool)
-    _refuse_nothing(reports[:count])
     return CorpusReport(
         fingerprint=fingerprint,
         normalizer_version=rules.version,
         prepare_version=PREPARE_VERSION,
-        sources=reports[:count],
-        test_sets=reports[count:],
+        sources=source_reports,
+        test_sets=test_set_reports,
     )
 
 
@@ -128,14 +134,15 @@ def _report(source: SourceConfig, text: CleanSource, fates: Fates) -> SourceRepo
             report.kept[fate] = count
         elif count:
             report.dropped[fate] = count
-    is_dropped = fates >= len(SPLITS)
+    is_dropped = fates >= len(SPLITS)  # the splits come first among the fates
     if source.use == "test":
         report.left_out = (np.flatnonzero(is_dropped) + 1).tolist()
 
     # 2. Show the first pairs that each rule drops.
-    raw_texts = [_chosen_lines(text.folder / name, is_dropped) for name in RAW]
-    for code, line, english, persian in zip(fates[is_dropped], text.lines[is_dropped], *raw_texts, strict=True):
-        examples = report.examples.setdefault(FATES[code], [])
+    english_texts, persian_texts = (_chosen_lines(text.folder / name, is_dropped) for name in RAW)
+    dropped_pairs = zip(fates[is_dropped], text.lines[is_dropped], english_texts, persian_texts, strict=True)
+    for fate, line, english, persian in dropped_pairs:
+        examples = report.examples.setdefault(FATES[fate], [])
         if len(examples) < EXAMPLES:
             examples.append(Example(int(line), shortened(english), shortened(persian)))
     return report
@@ -147,14 +154,15 @@ def _write_splits(text: CleanSource, fates: Fates, folder: Path, name: str, sour
     Training text is normalized, and gets the `tag` of the source. Validation and test text stays raw: it is normalized
     where it is used, and a score compares with the references as they were read.
     """
-    for code, split in enumerate(SPLITS):
-        is_chosen = fates == code
+    for fate, split in enumerate(SPLITS):
+        is_chosen = fates == fate
         if not is_chosen.any():
             continue
         (folder / split).mkdir(exist_ok=True)
-        for side, spooled in zip(SIDES, NORMALIZED if code == TRAIN else RAW, strict=True):
-            lines = _chosen_lines(text.folder / spooled, is_chosen)
-            if code == TRAIN and side == source_side and tag is not None:
+        spooled_files = NORMALIZED if fate == TRAIN else RAW
+        for side, spooled_file in zip(SIDES, spooled_files, strict=True):
+            lines = _chosen_lines(text.folder / spooled_file, is_chosen)
+            if fate == TRAIN and side == source_side and tag is not None:
                 lines = tagged_lines(lines, tag)
             with (folder / split / f"{name}.{side}").open("wb") as file:
                 file.writelines(lines)
@@ -166,16 +174,18 @@ def _chosen_lines(path: Path, is_chosen: Mask) -> Iterator[bytes]:
         yield from itertools.compress(lines, is_chosen.tobytes())  # one byte, 0 or 1, per line
 
 
-def _refuse_nothing(reports: Sequence[SourceReport]) -> None:
-    """Raise CorpusError if no pair of a source remains, or no pair for training."""
+def _refuse_empty_sources(reports: Sequence[SourceReport]) -> None:
+    """Raise CorpusError if no pair of a source remains, or no pair of any source for training."""
     summaries = []
     for report in reports:
+        # What became of the pairs of this source, such as `duplicate 12, train 40`.
         counts = [*report.dropped.items(), *report.kept.items()]
         summary = ", ".join(f"{rule_or_split} {count:,}" for rule_or_split, count in counts if count)
         summaries.append(f"{report.name}: {summary}")
         if not report.out:
             problem = f"all {report.read:,} pairs were dropped ({summary})"
-            advice = "; ".join([_advice_for_an_empty_source(report), *report.notes])  # these name the columns read
+            # The notes name the columns that were read, which may be the wrong ones.
+            advice = "; ".join([_advice_for_an_empty_source(report), *report.notes])
             raise CorpusError(f"corpus source `{report.name}`: {problem}; {advice}")
     if not any(report.kept["train"] for report in reports):
         raise CorpusError(

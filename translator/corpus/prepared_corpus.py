@@ -53,10 +53,11 @@ class PreparedCorpus:
         Raises StorageError: the file is missing, is not UTF-8, or, at its end, has another number of lines.
         """
         expected = self.count(split, name)
-        if expected == 0:
+        if expected == 0:  # a split without pairs has no file
             return
         path = self.directory / split / f"{name}.{side}"
         complete_lines = 0
+        # `reason` says what is wrong if an error, which is suppressed, ends the block at that place.
         reason = "the file is missing"
         with (
             storage_errors(path, "read"),

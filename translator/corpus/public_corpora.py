@@ -198,9 +198,9 @@ def _opus_dataset(name: str) -> Dataset:
             "opus:CCMatrix/v1"
         )
     corpus, version = match["corpus"], match["version"]
-    persian = _OPUS_PERSIAN.get(corpus, "fa")
+    persian_code = _OPUS_PERSIAN.get(corpus, "fa")
     archive = RemoteFile(
-        address=f"https://object.pouta.csc.fi/OPUS-{corpus}/{version}/moses/en-{persian}.txt.zip",
+        address=f"https://object.pouta.csc.fi/OPUS-{corpus}/{version}/moses/en-{persian_code}.txt.zip",
         name=f"{corpus}-{version}.zip",
     )
     return Dataset(

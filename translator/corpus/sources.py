@@ -33,16 +33,20 @@ Corpus = tuple[TextFile, ...]
 
 
 def _refuse_control_characters(path: str) -> None:
+    """Raise InputError for a path with a control character."""
     if re.search(r"[\x00-\x1f\x7f]", path):  # a recipe could not name it
         raise InputError(f"the path {path!r} has a control character, such as a tab or a line break; rename the file")
 
 
 def corpus_argument(text: str) -> SourceConfig:
     """Return the corpus at a path, or of two files as `ENGLISH:PERSIAN`; raise InputError if there is none."""
+    # 1. One path, which may have a colon.
     _refuse_control_characters(text)
     text = expand_homes(text)
     if path_exists(text):
         return SourceConfig(name=_name(text), path=text)
+
+    # 2. Two paths.
     english, colon, persian = text.partition(":")
     missing = [path for path in (english, persian) if not path_exists(path)] if colon else [text]
     if missing:
@@ -56,20 +60,26 @@ def corpus_argument(text: str) -> SourceConfig:
 def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfig]:
     """Return the corpora of all `--corpus` arguments; two text files are the two sides of one corpus.
 
+    `arguments` has the paths after each `--corpus`.
+
     Raises InputError: a corpus or a side of it is missing, or a path has control characters.
     """
+    # 1. The corpora. Two files of which neither holds a whole corpus are its sides; the name of the second may say that
+    # it is the English one.
     corpora: list[SourceConfig] = []
     for paths in arguments:
         _refuse_control_characters("".join(paths))
         texts = [path for path in paths if path_exists(path) and present_path(path).is_file() and not _is_whole(path)]
         if len(paths) == len(texts) == 2:
-            side = side_of(Path(paths[1]).name)
-            english, persian = reversed(paths) if side and side[1] == "en" else paths
+            english, persian = paths
+            side = side_of(Path(persian).name)
+            if side is not None and side[1] == "en":
+                english, persian = persian, english
             corpora.append(SourceConfig(name=_name(english), source_path=english, target_path=persian))
         else:
             corpora += map(corpus_argument, paths)
 
-    # Each corpus has a name of its own: my, my-2, my-3.
+    # 2. Each corpus has a name of its own: my, my-2, my-3.
     corpora_by_name: dict[str, SourceConfig] = {}
     for corpus in corpora:
         name = corpus.name
@@ -108,6 +118,7 @@ def path_exists(path: str) -> bool:
 
 
 def _name(path: str) -> str:
+    """Return the name of the corpus at `path`: that of the file without its suffixes, as a recipe allows it."""
     stem = Path(path).resolve().name.split(".")[0]
     return re.sub(r"[^\w-]+", "_", stem).lstrip("-")[:_LONGEST_NAME] or "corpus"
 
@@ -127,7 +138,7 @@ def corpora_of(source: SourceConfig, note: Callable[[str], None] | None = None) 
 
     Raises CorpusError: a file or a member of a zip is missing, unsuitable, or of a form that is not read.
     """
-    # 1. Files that are there.
+    # 1. The files that `source` names, which must be there.
     files = [present_path(path) for path in (source.path, source.source_path, source.target_path) if path is not None]
     for file in files:
         if not file.exists():
@@ -135,15 +146,18 @@ def corpora_of(source: SourceConfig, note: Callable[[str], None] | None = None) 
             raise CorpusError(f"corpus source `{source.name}`: {file} does not exist. {advice.strip()}")
         refuse_stream(file, f"corpus source `{source.name}`: {file}")
 
-    # 2. What is in a folder, and then in a zip.
+    # 2. The corpora as files: those of a folder, or the one that the files are.
     if source.path is not None and files[0].is_dir():
         (folder,) = files
         names = [entry.name for entry in folder.iterdir() if entry.is_file()]
-        listed = [tuple(TextFile(folder / name) for name in pair) for pair in corpora_among(names, str(folder), note)]
+        corpora_in_folder = corpora_among(names, str(folder), note)
+        corpora_as_files = [tuple(TextFile(folder / name) for name in corpus) for corpus in corpora_in_folder]
     else:
-        listed = [tuple(map(TextFile, files))]
+        corpora_as_files = [tuple(map(TextFile, files))]
+
+    # 3. A zip among them stands for the corpora in it.
     corpora: list[Corpus] = []
-    for corpus in listed:
+    for corpus in corpora_as_files:
         if len(corpus) == 1 and packing_of(corpus[0].file) == "zip archive":
             corpora += _corpora_of_zip(corpus[0].file, source, note)
         elif source.source_member is not None:
@@ -153,7 +167,7 @@ def corpora_of(source: SourceConfig, note: Callable[[str], None] | None = None) 
         else:
             corpora.append(corpus)
 
-    # 3. Some forms are not read at all.
+    # 4. Some forms are not read at all.
     for text in itertools.chain.from_iterable(corpora):
         unread = unread_form(text.name)
         if unread is not None and form_of(text.name) is None:
@@ -191,9 +205,10 @@ def corpora_among(names: Sequence[str], label: str, note: Callable[[str], None] 
 
     Raises CorpusError: there is no corpus.
     """
-    # 1. Each file is a whole corpus or a side of one.
+    # 1. Each file is a whole corpus, or a side of one, or neither.
     names = sorted(name for name in names if not _NO_CORPUS.fullmatch(Path(name).name))
-    corpora: list[tuple[str, ...]] = [(name,) for name in names if side_of(name) is None and _is_whole(name)]
+    whole_names = [name for name in names if side_of(name) is None and _is_whole(name)]
+    corpora: list[tuple[str, ...]] = [(name,) for name in whole_names]
     corpora += paired_names(names, side_of)
     corpora.sort()
     if not corpora:
@@ -202,9 +217,11 @@ def corpora_among(names: Sequence[str], label: str, note: Callable[[str], None] 
             f"`target_path`. It holds: {listing(names)}"
         )
 
-    # 2. Held-out text is no training text.
+    # 2. Held-out text is no training text. The name of a corpus is that of its first file.
     if any(_TRAINING_SPLIT.match(Path(corpus[0]).name) for corpus in corpora):
         corpora = [corpus for corpus in corpora if not _HELD_OUT_SPLIT.match(Path(corpus[0]).name)]
+
+    # 3. A note on what is not read.
     read_names = set(itertools.chain.from_iterable(corpora))
     other_names = [name for name in names if name not in read_names]
     if other_names and note is not None:
@@ -215,15 +232,17 @@ def corpora_among(names: Sequence[str], label: str, note: Callable[[str], None] 
 def side_of(name: str) -> tuple[str, LanguageCode] | None:
     """Return corpus and language of a name like `en.txt`, `train.fas` or `x/NAME.en-fa.en`; None without language.
 
-    But for its case, the corpus is the same for the names of its two sides, and for no others.
+    The corpus is the name with a star for the language, such as `x/NAME.en-fa.*`. But for its case, it is the same for
+    the names of its two sides, and for no others.
     """
     folder, slash, base = without_packing(name).rpartition("/")
     extension = ".txt" if base.lower().endswith(".txt") else ""
     base = base[: len(base) - len(extension)]
+    # The name of a side ends in a language, or is `source` or `target`.
     stem, language = split_language(base) or ("", _ROLES.get(base))
     return None if language is None else (f"{folder}{slash}{stem}*{extension}", language)
 
 
 def listing(names: Sequence[str]) -> str:
-    """Return names for a message."""
+    """Return names for a message, cut to 1,000 characters; `none` if there are none."""
     return excerpt(", ".join(names), _LONGEST_LISTING) or "none"

@@ -24,14 +24,16 @@ def tag_of(name: str) -> str:
 
 def tags_of_sources(sources: Sequence[SourceConfig]) -> dict[str, str]:
     """Return the tag of each source with `tag: true` by its name; raises CorpusError: two names give one tag."""
-    names: dict[str, str] = {}  # by tag
+    names_by_tag: dict[str, str] = {}
     for source in sources:
         if not source.tag:
             continue
-        namesake = names.setdefault(tag_of(source.name), source.name)
-        if namesake != source.name:
-            raise CorpusError(f"corpus sources `{namesake}` and `{source.name}` have the same tag; rename one of them")
-    return {name: tag for tag, name in names.items()}
+        first_name = names_by_tag.setdefault(tag_of(source.name), source.name)
+        if first_name != source.name:
+            raise CorpusError(
+                f"corpus sources `{first_name}` and `{source.name}` have the same tag; rename one of them"
+            )
+    return {name: tag for tag, name in names_by_tag.items()}
 
 
 def with_tag(text: str, tag: str) -> str:
@@ -41,7 +43,8 @@ def with_tag(text: str, tag: str) -> str:
 
 def without_tag(text: str) -> str:
     """Return `text` without the tag at its start, if it has one."""
-    return text[2:] if text[:1] and text[0] in SOURCE_TAGS else text
+    has_tag = text != "" and text[0] in SOURCE_TAGS
+    return text[2:] if has_tag else text  # a space follows the tag
 
 
 def tagged_lines(lines: Iterable[bytes], tag: str) -> Iterator[bytes]:

@@ -66,9 +66,12 @@ def write_marian_weights(
         search: the run's search, from which the defaults of `generate` come.
         quantization: type of the weights: `float32`, `float16` or `bfloat16`.
     """
-    tensors = {name: tensor.to(getattr(torch, quantization)) for name, tensor in _marian_tensors(model, config).items()}
+    # 1. The weights.
+    weight_type = getattr(torch, quantization)
+    tensors = {name: tensor.to(weight_type) for name, tensor in _marian_tensors(model, config).items()}
     write_bytes(folder / "model.safetensors", save(tensors, metadata={"format": "pt"}))
-    # transformers reads the shape from config.json, and the search from generation_config.json.
+
+    # 2. The settings. transformers reads the shape from config.json, and the search from generation_config.json.
     source_vocabulary = model.source_embedding.tokens.num_embeddings
     target_vocabulary = model.target_embedding.tokens.num_embeddings
     header = {"architectures": ["MarianMTModel"], "model_type": "marian", "dtype": quantization}
@@ -107,7 +110,7 @@ def generation_config(config: ModelConfig, search: SearchConfig) -> dict[str, An
         **_TOKENS,
         "suppress_tokens": [PAD, UNK, SOS],
         "do_sample": search.method == "sampling",
-        "num_beams": search.beam_size if search.method == "beam" else 1,
+        "num_beams": search.settings.beam_size,
         "max_length": config.max_positions,
     }
     # transformers warns of settings that its method does not use, so only those of the method are written.
@@ -135,7 +138,7 @@ def _marian_tensors(model: Transformer, config: ModelConfig) -> dict[str, Tensor
 
     # 2. Layers. Our projections are fused in one matrix; Marian has one for each of q, k and v.
     for name, tensor in model.state_dict().items():
-        path = name.split(".")
+        path = name.split(".")  # such as encoder.layers.0.feed_forward.inner.weight
         if path[1] == "layers":
             layer, module, kind = ".".join(path[:3]), ".".join(path[3:-1]), path[-1]
             marian_names = _LAYER_MODULES[module]

@@ -33,10 +33,15 @@ def model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
         config: the settings of the run.
         run: its folder, for the scores of the exported checkpoint.
     """
-    search, placeholders = config.search, config.subword.placeholders
+    # 1. What is known of the model: scores of its checkpoint, and the licence if all corpora share one.
     scores = [score for score in saved_scores(run.evaluation_folder) if score.checkpoint == index.state.name]
     licences = {source.licence for source in config.corpus.sources}
     licence = licences.pop() if len(licences) == 1 else None
+
+    # 2. What its user must know: the signs that stand for copied text, the search, the longest input.
+    placeholder_count = config.subword.placeholders
+    last_placeholder = f"U+{ord(PLACEHOLDERS[placeholder_count - 1]):X}" if placeholder_count else ""
+    longest_input = min(_LONGEST_INPUT, index.state.model.max_positions - 1)  # longer input would exceed the positions
     text = _ENVIRONMENT.get_template("model_card.md.j2").render(
         index=index,
         config=config,
@@ -44,10 +49,10 @@ def model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
         library=_LIBRARIES.get(index.format, index.format),
         languages=config.corpus.languages,
         from_english=config.corpus.languages[0] == ENGLISH,
-        placeholders=f"U+{ord(PLACEHOLDERS[placeholders - 1]):X}" if placeholders else "",
+        last_placeholder=last_placeholder,
         subword_files=(JOINT_FILE, JOINT_FILE) if config.subword.joint else (SOURCE_FILE, TARGET_FILE),
-        beam=search.beam_size if search.method == "beam" else 1,
-        longest=min(_LONGEST_INPUT, index.state.model.max_positions - 1),  # longer input would exceed the positions
+        beam=config.search.settings.beam_size,
+        longest=longest_input,
         normalizer_file=("" if index.format == "marian" else "subword/") + run.normalizer_file.name,
         scores=scores,
         raw_scores=[score for score in scores if score.normalization == RAW],

@@ -73,7 +73,7 @@ def export_run(
         state=pinned.state,
     )
 
-    # 2. Read the model, and write it.
+    # 2. Read the model, and write the files of the format, the model card and the index.
     with new_folder(target, replace=False) as beside:
         model = load_model(pinned, torch.device("cpu"))
         subword = load_subword(run, pinned.state)
@@ -97,6 +97,7 @@ def export_run(
 
 def _write_run_files(export: Path, run: RunFolder, config: Config, index: ExportIndex) -> None:
     """Write what makes an export usable like a run: subword models, normalizer, config.yaml, confidence."""
+    # The folder of subword models also has the normalizer.
     subword_folder = export / "subword"
     subword_folder.mkdir()
     for file in run.subword_folder.iterdir():

@@ -53,17 +53,20 @@ def sentence_attention(
     if not segments:
         raise InputError("the text has no words to translate; give a sentence")
     source_ids = list(segments[0].ids)
-    best = translator.hypotheses([source_ids])[0][0]
+    hypotheses_of_sources = translator.hypotheses([source_ids])
+    best = hypotheses_of_sources[0][0]
 
-    # 2. Compute the attention for the whole translation at once, as in training.
+    # 2. Compute the attention for the whole translation at once, as in training: a query predicts its label from the
+    # labels before it.
     source = [*source_ids, EOS]
     labels = [*best.tokens, EOS] if best.finished else list(best.tokens)
     target_input = [SOS, *labels[:-1]]
     model = translator.searcher.models[0]
     attention = weights_of_layers(model, torch.tensor([source]), torch.tensor([target_input]))
-    weights = torch.stack(getattr(attention, kind))[:, 0]  # (layers, H, T, S)
+    layers = getattr(attention, kind)  # (1, H, T, S) each
+    weights = torch.stack(layers)[:, 0]  # (layers, H, T, S)
 
-    # 3. Spell the pieces of queries and keys.
+    # 3. Spell the pieces of queries and keys. A query of the cross-attention is named after the piece that it predicts.
     source_pieces = translator.subword.source.pieces_of(source)
     input_pieces = translator.subword.target.pieces_of(target_input)
     queries, keys = {
@@ -131,7 +134,8 @@ def attention_figure(
 
     # 1. Choose the sizes; a longer sentence gives a wider picture.
     column_count = len(rows[0])
-    cell = float(np.clip((PAGE_INCHES - _MARGIN) / (column_count * len(keys)), *_CELL_RANGE))
+    smallest_cell, largest_cell = _CELL_RANGE
+    cell = float(np.clip((PAGE_INCHES - _MARGIN) / (column_count * len(keys)), smallest_cell, largest_cell))  # inches
     label_size = min(_MAX_LABEL_SIZE, 0.7 * cell * _POINTS_PER_INCH)
     # The labels of the keys stand upright below the maps; a letter is about 0.6 of its size wide.
     label_height = 0.55 + max(map(len, key_labels)) * 0.6 * label_size / _POINTS_PER_INCH
@@ -141,7 +145,7 @@ def attention_figure(
     # 2. Draw the maps.
     figure = Figure(figsize=(width, height), layout="compressed")  # cells are squares
     grid = figure.subplots(len(rows), column_count, sharex=True, sharey=True, squeeze=False)
-    highest = max(float(weights.max()) for row in rows for _, weights in row)
+    highest = max(float(weights.max()) for row in rows for _, weights in row)  # one colour scale for all maps
     for row_of_axes, row in zip(grid, rows, strict=True):
         for axes, (title, weights) in zip(row_of_axes, row, strict=True):
             image = axes.imshow(weights, vmin=0.0, vmax=highest)

@@ -16,8 +16,8 @@ from translator.errors import InputError, RunError
 from translator.plots.picture import PAGE_INCHES, colour_of, house_style
 from translator.run.folder import RunFolder
 
-Numbers = npt.NDArray[np.float64]
-Curves = Mapping[str, tuple[Numbers, Numbers]]
+Values = npt.NDArray[np.float64]
+Curves = Mapping[str, tuple[Values, Values]]
 """The steps and the values of each curve of a run, by TensorBoard tag: `loss/train`, `quality/chrf`."""
 Over = Literal["steps", "tokens", "minutes"]
 USUAL_METRICS: Final = ("loss", "bleu", "chrf")
@@ -38,17 +38,19 @@ def read_curves(path: Path | str) -> Curves:
     """
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # slow to import
 
+    # 1. Read the events of the run; a run without events has no folder.
     run = RunFolder.open(path)
     logging.getLogger("tensorboard").setLevel(logging.ERROR)  # avoids a warning for each folder without a graph
     events: Any = EventAccumulator(str(run.tensorboard_folder), size_guidance={"scalars": 0})  # 0 means all
     if run.tensorboard_folder.is_dir():
         events.Reload()
 
-    # An event file holds a curve's points in the order in which they were written.
+    # 2. Make a curve of each tag. Its events are in the order of writing, so of a repeated step the later value stays.
     curves = {}
     for tag in events.Tags()["scalars"]:
-        points = {event.step: event.value for event in events.Scalars(tag)}  # for a repeated step, the later value
-        steps, values = np.array(sorted(points.items()), dtype=np.float64).T
+        value_of_step = {event.step: event.value for event in events.Scalars(tag)}
+        points = np.array(sorted(value_of_step.items()), dtype=np.float64)  # (points, 2)
+        steps, values = points.T
         curves[tag] = steps, values
     if not curves:
         raise RunError(
@@ -64,6 +66,7 @@ def chosen_tags(runs: Sequence[Curves], metric: str) -> list[str]:
     Raises InputError: no run has such a curve.
     """
     available_tags = sorted(set().union(*runs))
+    # A metric is one of the two parts of a tag.
     tags = [tag for tag in available_tags if tag == metric or (tag.count("/") == 1 and metric in tag.split("/"))]
     if not tags:
         choices = ", ".join(available_tags)
@@ -71,7 +74,7 @@ def chosen_tags(runs: Sequence[Curves], metric: str) -> list[str]:
     return tags
 
 
-def horizontal_positions(curves: Curves, tag: str, over: Over) -> Numbers:
+def horizontal_positions(curves: Curves, tag: str, over: Over) -> Values:
     """Return the horizontal positions of a curve's points."""
     steps, _ = curves[tag]
     if over == "steps":
@@ -79,11 +82,11 @@ def horizontal_positions(curves: Curves, tag: str, over: Over) -> Numbers:
     clock, unit = _CLOCKS[over]
     # The run recorded its clock at other steps than the curve; it is 0 at step 0.
     clock_steps, clock_values = curves[clock]
-    positions: Numbers = np.interp(steps, [0.0, *clock_steps], [0.0, *clock_values]) / unit
+    positions: Values = np.interp(steps, [0.0, *clock_steps], [0.0, *clock_values]) / unit
     return positions
 
 
-def smoothed(values: Numbers, count: int) -> Numbers:
+def smoothed(values: Values, count: int) -> Values:
     """Return, for each point, the mean of the last `count` points, or of all points so far if fewer."""
     means = [values[max(0, end - count) : end].mean() for end in range(1, len(values) + 1)]
     return np.array(means, dtype=np.float64)

@@ -68,7 +68,7 @@ def path_errors() -> Iterator[None]:
     except FileNotFoundError:
         raise
     except OSError as error:
-        if not isinstance(error.filename, str | os.PathLike):
+        if not isinstance(error.filename, str | os.PathLike):  # it is about no file, or about a stream by its number
             raise
         raise explain_os_error(error, error.filename, "use") from error
     except RuntimeError as error:
@@ -89,22 +89,24 @@ def system_error(number: int) -> OSError:
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Yield a file that replaces `path` atomically if the block succeeds, and is deleted otherwise.
 
-    It has the mode of the old file; a new one obeys the umask. A kill leaves a hidden `.NAME.<8 digits>.tmp`.
+    It has the mode of the old file; a new one obeys the umask. A kill leaves the hidden file beside `path`.
     """
     old_mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
     beside = _hidden_name(path, "tmp")
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # the system takes away the umask
     try:
+        # 1. The content is on the disk before it gets the name: after a power cut, the name has the old or the new
+        # content.
         with os.fdopen(handle, "wb") as stream:
             yield stream
-            # The content is on the disk before it gets the name: after a power cut, the name has the old or the new
-            # content.
             stream.flush()
             os.fsync(stream.fileno())
+
+        # 2. The new file takes the mode and the name of the old one.
         if old_mode is not None:
             beside.chmod(old_mode)
         beside.replace(path)
-    except BaseException:
+    except BaseException:  # also a stop signal
         with contextlib.suppress(OSError):
             beside.unlink()
         raise
@@ -130,7 +132,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def _hidden_name(path: Path, ending: str) -> Path:
-    """Return a hidden path beside `path` that nobody else has."""
+    """Return a hidden path beside `path` that nobody else has, such as `.NAME.1f0c9a3e.tmp`."""
     # Beside the target, because a rename is atomic only inside a file system.
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.{ending}")
 
@@ -177,6 +179,7 @@ def new_folder(path: Path, *, replace: bool = True) -> Iterator[Path]:
     An existing folder at `path` is replaced, and a link to one stays. Without `replace`, one that is not empty stays,
     and a StorageError says so.
     """
+    # 1. A link to a folder stays, and its target is replaced; a file is never replaced.
     with storage_errors(path):
         path = path.resolve() if path.is_symlink() else path
         if os.path.lexists(path) and not path.is_dir():
@@ -186,20 +189,20 @@ def new_folder(path: Path, *, replace: bool = True) -> Iterator[Path]:
     with storage_errors(path), work_folder(path) as new:
         yield new
 
-        # 1. Everything must be on the disk before it gets its name.
+        # 2. Everything must be on the disk before it gets its name.
         for file in new.rglob("*"):
             if file.is_file() and not file.is_symlink():
                 flush_file(file)
         _flush_names(new)
 
-        # 2. Put the old folder away, and the new one into its place. After a kill between the two, `restore_folders`
+        # 3. Put the old folder away, and the new one into its place. After a kill between the two, `restore_folders`
         # finds the old one.
         old = _hidden_name(path, "replaced")
         if replace and path.exists():
             shutil.copymode(path, new)
             path.rename(old)
         try:
-            new.rename(path)
+            new.rename(path)  # fails where a folder stands that is not empty
         except OSError:
             if old.exists():
                 old.rename(path)
@@ -228,13 +231,16 @@ def restore_folders(parent: Path) -> None:
     with storage_errors(parent):
         entries = list(parent.iterdir()) if parent.is_dir() else []
     for entry in entries:
+        # 1. Only hidden folders with a name that this file gives are ours.
         hidden = _HIDDEN_FOLDER.fullmatch(entry.name)
         if hidden is None or entry.is_symlink() or not entry.is_dir():
             continue
-        with contextlib.suppress(OSError):  # a living process holds the lock, or has just deleted the folder
+        # 2. A folder whose lock is free is of no living process. A held lock raises OSError, and the folder stays.
+        with contextlib.suppress(OSError):
             handle = os.open(entry, os.O_RDONLY)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # 3. An old folder whose place is still empty goes back there.
                 target = parent / hidden["name"]
                 if hidden["ending"] == "replaced" and not os.path.lexists(target):
                     entry.rename(target)
@@ -275,6 +281,7 @@ def hold_folder(folder: Path, advice: str = "set run.directory") -> Iterator[Non
     file = folder / LOCK_FILE
     with storage_errors(file):
         file.touch()
+    # Take the lock, or say who holds it. A file system without locks raises OSError.
     lock = filelock.FileLock(file)
     try:
         lock.acquire(blocking=False)

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from translator.config import Config, load_config, parse_config, resolved_yaml
 from translator.config.keys import Effect
-from translator.config.resuming import NO_CHANGES, Changes, compare_settings, refusal
+from translator.config.resuming import Changes, compare_settings, refusal
 from translator.errors import ConfigError, RunError
 from translator.run.files import new_folder, storage_errors, write_bytes, write_json, write_text
 from translator.run.records import RecordError, read_record
@@ -53,6 +53,7 @@ class RunFolder:
 
     def owns(self, file: Path) -> bool:
         """Return whether `file`, a path below this folder, is where only this program writes."""
+        # All attributes but the folder itself are files or folders inside it.
         places = [place for place in vars(self).values() if place != self.path]
         return any(file.is_relative_to(place) for place in places)
 
@@ -73,9 +74,12 @@ class RunFolder:
         config = self._saved_config()
         if not overrides:
             return config
+
+        # 1. The settings with the overrides. The file itself is valid, so a mistake is in an override.
         text = self.config_file.read_text(encoding="utf-8-sig")
-        # The file itself is valid, so a mistake is in an override.
         changed_config = parse_config(text, f"the changed configuration of {self.path}", overrides)
+
+        # 2. Refuse those that would change what was trained.
         refused = [change for change in compare_settings(config, changed_config) if change.effect is not Effect.FREE]
         if refused:
             rows = "\n".join(f"  {change}" for change in refused)
@@ -98,15 +102,17 @@ class RunFolder:
         Before the first checkpoint of a run all settings may change, without a report. `allow_changed` accepts changes
         that affect the result. Raises `RunError` with the old and new values of refused settings.
         """
+        # 1. The folder can be written, which is tried now and not after a long preparation, and it is empty or a run.
         with storage_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=self.path).close()  # fail before the preparation, not after it
+            tempfile.TemporaryFile(dir=self.path).close()
             is_used = any(not entry.name.startswith(".") for entry in self.path.iterdir())
         if is_used and not self.is_marked:
             raise RunError(f"{self.path} is not empty and not a run; choose another folder (run.directory=...)")
-        # Nothing is lost before the first checkpoint, so nothing is compared.
+
+        # 2. The settings suit its weights. Nothing is lost before the first checkpoint, so nothing is compared.
         if not self.has_checkpoint:
-            return NO_CHANGES
+            return ()
         changes = compare_settings(self.config(), config)
         if reason := refusal(changes, self.path, allow_changed=allow_changed):
             raise RunError(reason)
@@ -123,18 +129,19 @@ class RunFolder:
         """
         contents = {file.name: file.read_bytes() for file in folder.iterdir()}
         contents[self.normalizer_file.name] = normalizer.encode()
-        # Equal files stay as they are, so that a resumed run writes nothing.
         old_contents = {file.name: file.read_bytes() for file in self.subword_folder.glob("*") if file.is_file()}
+        # If the run has all of these files already, a resumed run writes nothing.
         if not contents.items() <= old_contents.items():
             with new_folder(self.subword_folder) as beside:
                 for name, content in contents.items():
                     write_bytes(beside / name, content)
 
-    def note_session(self, environment: dict[str, Any], changes: Changes = NO_CHANGES) -> None:
+    def note_session(self, environment: dict[str, Any], changes: Changes = ()) -> None:
         """Add the environment and the changed settings of a training session to run.json."""
+        session = dict(environment)
         # A run that was resumed with other settings says so for ever.
-        changed_settings = {change.key: {"old": change.old, "new": change.new} for change in changes}
-        session = environment | ({"changed": changed_settings} if changed_settings else {})
+        if changes:
+            session["changed"] = {change.key: {"old": change.old, "new": change.new} for change in changes}
         write_json(self.info_file, {"sessions": [*self.sessions(), session]})
 
     def sessions(self) -> list[dict[str, Any]]:

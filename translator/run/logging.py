@@ -83,11 +83,13 @@ def log_to_console() -> None:
 @contextlib.contextmanager
 def log_to_file(path: Path) -> Iterator[None]:
     """Append messages with their time to `path` while the block runs; warn once if writing fails."""
+    # Open the file, and give each line its time.
     with storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handler = _LogFileHandler(path, encoding="utf-8")
     handler.setFormatter(_Formatter("%(asctime)s %(levelname)s %(message)s"))
-    # The level is that of the whole program, so it is put back at the end.
+
+    # Log to it. The level is that of the whole program, so it is put back at the end.
     level = LOGGER.level
     LOGGER.setLevel(logging.INFO)
     LOGGER.addHandler(handler)
@@ -111,12 +113,13 @@ class _Bar(tqdm):  # type: ignore[type-arg]  # it is generic for type checkers o
     def format_dict(self) -> dict[str, Any]:
         """The fields of the bar; `left` is the time until `total` is reached or until `end`, whichever is first."""
         fields = dict(super().format_dict)
-        remaining_seconds = self.end - time.monotonic()
-        if self.total and self.n > self.initial:
-            seconds_per_item = fields["elapsed"] / (self.n - self.initial)
+        remaining_seconds = self.end - time.monotonic()  # until the time limit; infinite without one
+        items_of_this_process = self.n - self.initial
+        if self.total and items_of_this_process > 0:
+            seconds_per_item = fields["elapsed"] / items_of_this_process
             remaining_seconds = min(remaining_seconds, (self.total - self.n) * seconds_per_item)
-        is_known = math.isfinite(remaining_seconds)
-        return fields | {"left": self.format_interval(max(0, remaining_seconds)) if is_known else "?"}
+        left = self.format_interval(max(0, remaining_seconds)) if math.isfinite(remaining_seconds) else "?"
+        return fields | {"left": left}
 
     def close(self) -> None:
         """Leave the finished bar; after an error, a half-full one above the message would only confuse."""
@@ -153,10 +156,12 @@ def progress_bar(
         unit: what an item is.
         silent: show nothing.
     """
-    count = "{n_fmt}/{total_fmt}"
-    times = "[{elapsed}<{left}, {rate_fmt}{postfix}]"
     # In a file or a pipe, a bar that is drawn again and again would be thousands of lines.
     is_drawn = sys.stderr.isatty()
+    # Templates of tqdm, which fills in the fields; `left` is the time left, from `_Bar.format_dict`.
+    count = "{n_fmt}/{total_fmt}"
+    times = "[{elapsed}<{left}, {rate_fmt}{postfix}]"
+    bar_format = f"{{l_bar}}{{bar}}| {count} {times}" if is_drawn else f"{{desc}}: {count} {{unit}} {times}"
     return _Bar(
         items,
         file=sys.stderr if is_drawn else _Lines(),
@@ -168,7 +173,7 @@ def progress_bar(
         dynamic_ncols=is_drawn,
         mininterval=0.2 if is_drawn else SECONDS_BETWEEN_LINES,
         delay=0.0 if is_drawn else SECONDS_BETWEEN_LINES,
-        bar_format=f"{{l_bar}}{{bar}}| {count} {times}" if is_drawn else f"{{desc}}: {count} {{unit}} {times}",
+        bar_format=bar_format,
     )
 
 

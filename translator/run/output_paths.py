@@ -28,14 +28,18 @@ def resolve_output(path: Path | str) -> Path | int:
 
     Raises StorageError: `path` is a folder, a pipe or a device, or it cannot be written.
     """
-    with storage_errors(path), path_errors():
+    with storage_errors(path), path_errors():  # a circle of links is no OSError in older Pythons
+        # 1. A file.
         descriptor = _DESCRIPTOR.fullmatch(_STREAMS.get(str(path), str(path)))
         if descriptor is None:
             place = Path(path).resolve()
             _check_writable(place, path)
             return place
+
+        # 2. An open descriptor. One that is open for reading only cannot be written.
         number = int(descriptor[1])
-        if fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+        mode = fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE
+        if mode == os.O_RDONLY:
             raise system_error(errno.EBADF)
         return number
 
@@ -83,6 +87,7 @@ def output_stream(path: Path | str) -> Iterator[TextIO]:
         if isinstance(place, Path):
             binary = stack.enter_context(replacing(place))
         else:
+            # What was printed before comes first.
             for printed in (sys.stdout, sys.stderr):
                 printed.flush()
             # A duplicate shares the file position and does not truncate.

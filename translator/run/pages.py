@@ -5,7 +5,7 @@ import hashlib
 import unicodedata
 from functools import cache
 from importlib import resources
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import jinja2
 from markupsafe import Markup, escape
@@ -36,18 +36,15 @@ def render_page(template: str, /, **values: Any) -> str:
     return _ENVIRONMENT.get_template(template).render(values) + "\n"
 
 
-class Script(NamedTuple):
-    """A script of a page, and the Content-Security-Policy source expression that allows only it."""
-
-    text: Markup
-    policy: str
-
-
-def page_script(name: str) -> Script:
+def page_script(name: str) -> Markup:
     """Return the script `templates/<name>`."""
-    text = resources.files("translator").joinpath("templates", name).read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
-    return Script(Markup(text), f"'sha256-{digest}'")
+    return Markup(resources.files("translator").joinpath("templates", name).read_text(encoding="utf-8"))
+
+
+def _script_hash(script: Markup) -> Markup:
+    """Return the expression for a Content-Security-Policy that allows `script` inside a page, and no other script."""
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
+    return Markup("'sha256-{}'").format(base64.b64encode(digest).decode("ascii"))
 
 
 def visible(text: str) -> Markup:
@@ -61,6 +58,7 @@ def _shown(character: str) -> Markup:
     is_hidden = character != " " and unicodedata.category(character) in _HIDDEN_CATEGORIES
     if not is_hidden and character != _LOST:
         return escape(character)
+
     # A reader sees a short mark, and its Unicode name under the pointer.
     code = f"U+{ord(character):04X}"
     title = f"{unicodedata.name(character, 'control character').lower()} ({code})"
@@ -95,4 +93,4 @@ _ENVIRONMENT: Final = jinja2.Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_ENVIRONMENT.filters |= {"number": "{:,}".format, "percent": _percent, "visible": visible}
+_ENVIRONMENT.filters |= {"number": "{:,}".format, "percent": _percent, "script_hash": _script_hash, "visible": visible}

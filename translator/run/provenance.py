@@ -59,7 +59,8 @@ def _processor_name() -> str | None:
 def _git_commit() -> str | None:
     """Return the commit of the checkout with this code, and `-dirty` if it has changes; None outside a checkout."""
     with contextlib.suppress(OSError, subprocess.SubprocessError):
-        _ask_git("ls-files", "--error-unmatch", Path(__file__).name)  # fails inside another repository
+        # Fails if this file is no part of the repository: the package may be installed inside another one.
+        _ask_git("ls-files", "--error-unmatch", Path(__file__).name)
         return _ask_git("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
     return None
 

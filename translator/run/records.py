@@ -31,6 +31,7 @@ def read_record(kind: TypeAdapter[Record], content: str | bytes) -> Record:
     except ValidationError as error:
         mistake = error.errors(include_url=False)[0]
     key = ".".join(map(str, mistake["loc"]))
+    # Raised outside the handler, whose long message a traceback would repeat.
     raise RecordError(f"{key}: {mistake['msg']}" if key else mistake["msg"])
 
 

@@ -31,16 +31,19 @@ class StopRequest:
         self.is_deferred = False  # whether the program is inside `deferred`, and outside `immediate`
 
     def receive(self, number: int, frame: FrameType | None = None) -> None:
-        """Handle a signal."""
+        """Handle the signal `number`: raise `Interrupted`, or remember it for the next `check`."""
+        # 1. The first signal waits for the next `check` while signals are deferred.
         now = time.monotonic()
         if self._number is None:
             self._number, self._first_came = number, now
             if not self.is_deferred:
                 self.check()
             return
-        # A closing terminal may send SIGHUP twice, from the kernel and from the shell.
-        pressed_again = number == self._number != signal.SIGHUP
-        if pressed_again or now - self._first_came >= _ONE_REQUEST:
+
+        # 2. A second request raises at once: the same signal again, or any signal after two seconds. But a closing
+        # terminal may send SIGHUP twice, from the kernel and from the shell.
+        is_sent_again = number == self._number and number != signal.SIGHUP
+        if is_sent_again or now - self._first_came >= _ONE_REQUEST:
             self._number = number
             self.check()
 
@@ -81,7 +84,8 @@ def stop_on_signals() -> Iterator[StopRequest]:
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    # Under `nohup`, a closed terminal must not stop a training.
+
+    # Under `nohup`, SIGHUP is ignored: a closed terminal must not stop a training.
     numbers = list(STOP_SIGNALS)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         numbers.remove(signal.SIGHUP)

@@ -28,6 +28,7 @@ def printable(text: str) -> str:
 
 
 def _escaped(character: str) -> str:
+    """Return a character as it is, or the escape code of one that may steer a terminal."""
     if character in _HARMLESS or unicodedata.category(character) not in _STEERING:
         return character
     return ascii(character)[1:-1]
@@ -58,7 +59,7 @@ def install_command(*arguments: str) -> str:
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1) -> str:
     """Return `rows` under `header` and a rule; the first `text_columns` are left-aligned, the others right-aligned."""
     # 1. Pad each column to its longest cell.
-    columns = zip(header, *rows, strict=True)
+    columns = zip(header, *rows, strict=True)  # each with its header and its cells
     padded_columns = []
     for number, column in enumerate(columns):
         width = max(map(len, column))
@@ -84,8 +85,9 @@ def write_lines(output: TextIO, lines: Sequence[str]) -> None:
     try:
         output.writelines(f"{line}\n" for line in lines)
         output.flush()
-    except BaseException as error:
-        # Discard what is in the buffer: otherwise the interpreter's flush at exit blocks, or fails again.
+    except BaseException as error:  # also a stop signal
+        # Discard what is in the buffer, by a stream to nowhere: else the interpreter's flush at exit blocks, or fails
+        # again.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, output.fileno())
         os.close(nowhere)

@@ -35,7 +35,7 @@ def processes_for(setting: int, bytes_of_work: int) -> int:
 
 
 def map_in_order(
-    setup: Callable[[], Callable[[Item], Result]], items: Iterable[Item], processes: int, niceness: int = 0
+    setup: Callable[[], Callable[[Item], Result]], items: Iterable[Item], processes: int
 ) -> Generator[Result, None, None]:
     """Yield `setup()(item)` for each item, in order; one process means the current one.
 
@@ -46,22 +46,21 @@ def map_in_order(
         setup: makes the function that works on an item.
         items: are read in the current process.
         processes: maximum number of processes.
-        niceness: lowers the priority of other processes than the current one.
 
     Raises StorageError: a process was killed or could not start.
     """
     if processes <= 1:
         yield from map(setup(), items)
         return
-    # Results are taken in the order of their items. Few items are ahead, so a slow consumer fills no memory.
-    waiting: deque[Future[Result]] = deque()
-    with contextlib.closing(WorkerPool(setup, processes, niceness)) as pool:
+    # A queue of results in the order of their items. Few items are ahead, so a slow consumer fills no memory.
+    pending_results: deque[Future[Result]] = deque()
+    with contextlib.closing(WorkerPool(setup, processes)) as pool:
         for item in items:
-            waiting.append(pool.submit(item))
-            if len(waiting) > _AHEAD * processes:
-                yield result_of(waiting.popleft())
-        while waiting:
-            yield result_of(waiting.popleft())
+            pending_results.append(pool.submit(item))
+            if len(pending_results) > _AHEAD * processes:
+                yield result_of(pending_results.popleft())
+        while pending_results:
+            yield result_of(pending_results.popleft())
 
 
 def result_of(future: Future[Result]) -> Result:
@@ -76,7 +75,10 @@ def result_of(future: Future[Result]) -> Result:
 
 
 class WorkerPool:
-    """Processes that each call `setup` once, and then work on items; close it after use."""
+    """Processes that each call `setup` once, and then work on items; close it after use.
+
+    `niceness` lowers their priority.
+    """
 
     def __init__(self, setup: Callable[[], Callable[[Any], Any]], processes: int, niceness: int = 0) -> None:
         # Not forked: this process may have threads (torch, TensorBoard), which do not survive a fork.
@@ -97,7 +99,8 @@ class WorkerPool:
     def close(self) -> None:
         """End all processes at once."""
         executor: Any = self._executor  # `kill_workers` of Python 3.14 leaves the ends of its queues open
-        if not executor._broken:  # else a process was killed, and the executor ends the others itself
+        was_killed = executor._broken  # then the executor ends the other processes itself
+        if not was_killed:
             # A killed process may have sent half a result, or received half an item. Without these ends of its queues,
             # no thread of this process is blocked by the other half.
             executor._result_queue._writer.close()

@@ -18,7 +18,7 @@ from translator.inference.text.checks import checked_texts
 from translator.inference.translator import Translator
 from translator.run.pages import page_script, render_page
 from translator.serve import Limits, most_translations
-from translator.serve.batcher import Batcher, Form, LineTranslations
+from translator.serve.batcher import Batcher, LineOptions, LineTranslations
 from translator.serve.libretranslate import add_libretranslate
 from translator.serve.problems import PROBLEMS, BodyLimit, answer_problems
 from translator.serve.request_log import RequestLog
@@ -79,6 +79,7 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
         limits: what a request may ask for, and how long it may take.
         hosts: the allowed `Host` headers, which protects from DNS rebinding; an empty list allows all.
     """
+    # 1. The application, and what each request passes through: allowed hosts, the size of the body, the log.
     batcher = Batcher(translator)
     model = _model_description(translator, limits)
     source, target = translator.normalizer.languages
@@ -95,8 +96,10 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts) or ["*"], www_redirect=False)
     app.add_middleware(BodyLimit, most_bytes=limits.bytes)
     app.add_middleware(RequestLog)
-    _add_page(app, model, translator.normalizer.languages)
     answer_problems(app)
+
+    # 2. The page, and what it and other clients ask.
+    _add_page(app, model, translator.normalizer.languages)
 
     @app.head("/api/health", include_in_schema=False)  # as monitors ask
     @app.get("/api/health", summary="Status of the server and number of waiting requests")
@@ -107,22 +110,23 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
     async def read_model() -> dict[str, Any]:
         return model
 
+    # 3. Translations, by our own API and by that of LibreTranslate.
     problems: dict[int | str, Any] = {code: {"description": text} for code, text in PROBLEMS.items()}
 
     @app.post("/api/translate", summary="Translate lines", response_description=_ANSWER, responses=problems)
     async def translate(body: TranslateRequest, request: Request) -> Response:
         lines = body.texts()
-        translations = await translated(lines, Form(body.count, body.attention, body.terms()), request)
+        translations = await translated(lines, LineOptions(body.count, body.attention, body.terms()), request)
         records = []
         for number, (line, line_translations) in enumerate(zip(lines, translations, strict=True), start=1):
             records.append(_line_record(number, line, line_translations))
         return JSONResponse({"lines": records})
 
-    async def translated(lines: Sequence[str], form: Form, request: Request) -> list[LineTranslations]:
+    async def translated(lines: Sequence[str], options: LineOptions, request: Request) -> list[LineTranslations]:
         """Return the translations of each line; raise what the API answers."""
         request.scope["lines"] = len(lines)  # for the log
-        _check_limits(model, lines, form)
-        return await _while_connected(batcher.translate(lines, form), request, limits.seconds)
+        _check_limits(model, lines, options)
+        return await _while_connected(batcher.translate(lines, options), request, limits.seconds)
 
     add_libretranslate(app, translated, translator.normalizer.languages, model["limits"]["translations"])
     return app
@@ -154,7 +158,7 @@ def _add_page(app: FastAPI, model: dict[str, Any], languages: Languages) -> None
     files = {
         "/": (render_page("serve.html.j2", model=model, source=languages[0], target=languages[1]), "text/html"),
         "/style.css": (render_page("serve.css.j2"), "text/css"),
-        "/script.js": (str(page_script("serve.js").text), "text/javascript"),
+        "/script.js": (str(page_script("serve.js")), "text/javascript"),
         "/icon.svg": (render_page("serve_icon.svg.j2"), "image/svg+xml"),
     }
     headers = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": POLICY}
@@ -167,20 +171,22 @@ def _add_page(app: FastAPI, model: dict[str, Any], languages: Languages) -> None
         app.add_api_route(path, read_file, methods=["GET", "HEAD"], include_in_schema=False)
 
 
-def _check_limits(model: dict[str, Any], lines: Sequence[str], form: Form) -> None:
+def _check_limits(model: dict[str, Any], lines: Sequence[str], options: LineOptions) -> None:
     """Raise HTTPException or InputError if a request exceeds a limit of the server or of the engine."""
+    # 1. The limits of the server.
     sizes = {"characters": sum(map(len, lines)), "lines": len(lines)}
     for name, size in sizes.items():
         limit = model["limits"][name]
         if size > limit:
             raise HTTPException(413, f"the text has {size} {name}, but the limit is {limit}; send it in parts")
     largest_count = model["limits"]["translations"]
-    if form.translations > largest_count:
+    if options.translations > largest_count:
         raise InputError(
-            f"{form.translations} translations of a line are requested, but the limit of this server with "
+            f"{options.translations} translations of a line are requested, but the limit of this server with "
             f"{model['search']['method']} search is {largest_count}"
         )
-    if form.terms and not model["placeholders"]:
+    # 2. What the model can do.
+    if options.terms and not model["placeholders"]:
         raise InputError("this model has no placeholders for terms, so it takes no glossary")
 
 
@@ -188,6 +194,7 @@ async def _while_connected(
     translating: Awaitable[list[LineTranslations]], request: Request, seconds: float
 ) -> list[LineTranslations]:
     """Return the translations; raise HTTPException after `seconds`, or if the client disconnects."""
+    # Wait for the first of three: the translations, the end of the connection, the end of the time.
     work = asyncio.ensure_future(translating)
     disconnected = asyncio.ensure_future(_disconnected(request))
     try:

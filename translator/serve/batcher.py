@@ -13,8 +13,8 @@ from translator.subword.glossary import Glossary
 LINES_AT_ONCE: Final = 64  # in one batch, if `search.batch_size` does not say
 
 
-class Form(NamedTuple):
-    """What a request asks for each line; lines of one form share batches."""
+class LineOptions(NamedTuple):
+    """What a request asks for each line; lines with equal options share batches."""
 
     translations: int = 1  # of each line
     attention: bool = False
@@ -35,7 +35,7 @@ class Batcher:
     def __init__(self, translator: Translator) -> None:
         self._translator = translator
         self._most_lines = translator.search.batch_size or LINES_AT_ONCE
-        self._waiting: dict[Form, list[WaitingLine]] = {}
+        self._waiting: dict[LineOptions, list[WaitingLine]] = {}
         self._arrived = asyncio.Event()
         self.unanswered = 0  # number of unanswered requests
 
@@ -48,18 +48,19 @@ class Batcher:
         finally:
             worker.cancel()
 
-    async def translate(self, texts: Sequence[str], form: Form) -> list[LineTranslations]:
+    async def translate(self, texts: Sequence[str], options: LineOptions) -> list[LineTranslations]:
         """Return the translations of each text, in order; cancelling the caller drops its work.
 
         Args:
             texts: lines.
-            form: what is asked for each.
+            options: what is asked for each line.
 
         Raises TranslatorError: the translator rejects a text of this request, or one that shares its batch.
         """
+        # Put the lines into the queue, and wake the worker, which sets their results.
         loop = asyncio.get_running_loop()
         lines: list[WaitingLine] = [(text, loop.create_future()) for text in texts]
-        self._waiting.setdefault(form, []).extend(lines)
+        self._waiting.setdefault(options, []).extend(lines)
         self._arrived.set()
         self.unanswered += 1
         try:
@@ -73,31 +74,32 @@ class Batcher:
             await self._arrived.wait()
             self._arrived.clear()
             while self._waiting:
-                # A batch has lines of one form. Forms take turns: what is left of this one goes last.
-                form = next(iter(self._waiting))
-                lines = [(text, answer) for text, answer in self._waiting.pop(form) if not answer.done()]
+                # A batch has lines with equal options. Options take turns: what is left of these goes last.
+                options = next(iter(self._waiting))
+                lines = [(text, answer) for text, answer in self._waiting.pop(options) if not answer.done()]
                 if len(lines) > self._most_lines:
-                    self._waiting[form] = lines[self._most_lines :]
+                    self._waiting[options] = lines[self._most_lines :]
                 if lines:
-                    await self._translate(lines[: self._most_lines], form)
+                    await self._translate(lines[: self._most_lines], options)
 
-    async def _translate(self, lines: Sequence[WaitingLine], form: Form) -> None:
+    async def _translate(self, lines: Sequence[WaitingLine], options: LineOptions) -> None:
         """Translate a batch and answer those who still wait."""
+        texts = [text for text, _ in lines]
         answers = [answer for _, answer in lines]
 
+        # The translator calls this between two steps, so that a batch ends early when nobody waits for it.
         def check() -> None:
             if all(answer.done() for answer in answers):
                 raise _UnwantedError
 
         # 1. Translate in another thread, so that requests arrive meanwhile.
-        texts = [text for text, _ in lines]
         translate = partial(
             self._translator.translations,
             texts,
-            count=form.translations,
-            attention=form.attention,
+            count=options.translations,
+            attention=options.attention,
             check=check,
-            glossary=Glossary(dict(form.terms)) if form.terms else None,
+            glossary=Glossary(dict(options.terms)) if options.terms else None,
         )
         problem: Exception | None = None
         translations: Sequence[LineTranslations] = []
@@ -106,7 +108,7 @@ class Batcher:
         except Exception as error:  # noqa: BLE001 - whatever it is, the clients are told
             problem = error
 
-        # 2. Answer.
+        # 2. Answer the clients that have not left.
         for place, answer in enumerate(answers):
             if answer.done():
                 continue

@@ -4,6 +4,7 @@ See https://docs.libretranslate.com; answers and errors have its form.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import chain, islice
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import FastAPI, Request
@@ -15,9 +16,9 @@ from translator.config.corpus_section import Languages
 from translator.corpus.reading.languages import language_of
 from translator.errors import InputError, TranslatorError
 from translator.inference.text.checks import checked_texts
-from translator.serve.batcher import Form, LineTranslations
+from translator.serve.batcher import LineOptions, LineTranslations
 
-Translate = Callable[[Sequence[str], Form, Request], Awaitable[Sequence[LineTranslations]]]
+Translate = Callable[[Sequence[str], LineOptions, Request], Awaitable[Sequence[LineTranslations]]]
 """Returns the translations of each line; raises what the API answers."""
 _FORMS: Final = ("application/x-www-form-urlencoded", "multipart/form-data")
 
@@ -49,12 +50,14 @@ def add_libretranslate(app: FastAPI, translate: Translate, languages: Languages,
 
     @app.post("/translate", summary="LibreTranslate: translate a text or a list of texts")
     async def translate_texts(request: Request) -> Response:
+        # 1. Translate each line of the texts alone. Problems are answered in the form of LibreTranslate.
         try:
             parameters = await _read(request)
             texts = _checked_texts(parameters, languages)
             count = min(1 + parameters.alternatives, most_translations)
-            lines = [text.split("\n") for text in texts]  # each line is translated alone
-            translations = await translate([line for text in lines for line in text], Form(count), request)
+            lines_of_texts = [text.split("\n") for text in texts]
+            lines = list(chain.from_iterable(lines_of_texts))
+            translations = await translate(lines, LineOptions(count), request)
         except ValidationError as error:
             mistake = error.errors()[0]
             key = "".join(f"{part}: " for part in mistake["loc"][:1])
@@ -64,12 +67,16 @@ def add_libretranslate(app: FastAPI, translate: Translate, languages: Languages,
         except TranslatorError as error:
             return JSONResponse({"error": str(error)}, 400)
 
-        # The best translation of each text, then the others.
+        # 2. Join the lines of each text: its best translation, then the others.
         remaining = iter(translations)
-        ranked = [_joined([next(remaining) for _ in text], count) for text in lines]
-        answers: dict[str, list[Any]] = {"translatedText": [texts[0] for texts in ranked]}
+        ranked_translations = []  # of each text
+        for text_lines in lines_of_texts:
+            ranked_translations.append(_joined(list(islice(remaining, len(text_lines))), count))
+
+        # 3. Answer with a list for each key; a request of one text gets the items alone.
+        answers: dict[str, list[Any]] = {"translatedText": [ranked[0] for ranked in ranked_translations]}
         if count > 1:
-            answers["alternatives"] = [texts[1:] for texts in ranked]
+            answers["alternatives"] = [ranked[1:] for ranked in ranked_translations]
         if parameters.source == "auto":  # it is the language of the model
             answers["detectedLanguage"] = [{"language": source.code, "confidence": 100.0}] * len(texts)
         if isinstance(parameters.q, list):
@@ -83,7 +90,7 @@ async def _read(request: Request) -> _TranslateRequest:
         return _TranslateRequest.model_validate_json(await request.body())
     form = await request.form()
     values: dict[str, Any] = dict(form)
-    if len(form.getlist("q")) > 1:
+    if len(form.getlist("q")) > 1:  # a list of texts; `dict` has its last one only
         values["q"] = form.getlist("q")
     return _TranslateRequest.model_validate(values)
 
@@ -101,8 +108,8 @@ def _checked_texts(parameters: _TranslateRequest, languages: Languages) -> list[
 
 def _joined(translations: Sequence[LineTranslations], count: int) -> list[str]:
     """Return up to `count` translations of a text from those of its lines; a line with fewer repeats its last."""
-    length = min(count, max(map(len, translations)))
+    rank_count = min(count, max(map(len, translations)))
     texts = []
-    for rank in range(length):
+    for rank in range(rank_count):
         texts.append("\n".join(line[min(rank, len(line) - 1)].text for line in translations))
     return texts

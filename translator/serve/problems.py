@@ -29,6 +29,7 @@ class BodyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer 411 or 413, or pass the request on."""
+        # Without a length, or with one that is too large, the answer is a problem in place of the application's.
         headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
         answer: ASGIApp = self._app
         if "transfer-encoding" in headers:
@@ -60,7 +61,7 @@ def _message(mistake: dict[str, Any]) -> str:
     """Return what is wrong with a request, from one of pydantic's errors."""
     if mistake["type"] == "json_invalid":
         return f"the body is not valid JSON: {mistake['ctx']['error']}"
-    # pydantic's path begins with `body`, which a client does not know; the rest is the key.
+    # pydantic's path begins with `body`, which a client does not know; the rest is the key, "" for the whole body.
     key = ".".join(map(str, mistake["loc"][1:]))
     message = str(mistake["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
     if mistake["type"] == "extra_forbidden":

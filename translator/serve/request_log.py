@@ -23,10 +23,11 @@ class RequestLog:
             return
         began = time.perf_counter()
 
+        # The answer goes to the client through this function, which logs its first message.
         async def logged(message: Message) -> None:
             if message["type"] == "http.response.start":
                 milliseconds = 1000 * (time.perf_counter() - began)
-                lines = scope.get("lines", 0)
+                lines = scope.get("lines", 0)  # as the application has counted them
                 LOGGER.info("%s: %d, %d lines, %.0f ms", scope["path"], message["status"], lines, milliseconds)
             await send(message)
 

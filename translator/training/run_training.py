@@ -9,7 +9,7 @@ import torch
 
 from translator.checkpoint.state import find_checkpoint
 from translator.config import Config
-from translator.config.resuming import NO_CHANGES, Changes, shared_settings
+from translator.config.resuming import Changes, shared_settings
 from translator.corpus.held_out import write_held_out
 from translator.data import DataHandler
 from translator.data.preparation_report import preparation_report, warn_of_few_pairs
@@ -71,7 +71,7 @@ def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) ->
         # The ranks must agree in the recipe, and in the versions of this program and its libraries.
         versions = {f"version of {package}": version for package, version in package_versions().items()}
         distributed.check_equal({**shared_settings(config), **versions})
-        changes = NO_CHANGES
+        changes: Changes = ()  # only the main rank compares them
         if distributed.main:
             caution_about_gpu(config.run.device, device)
             changes = run.check(config, allow_changed)

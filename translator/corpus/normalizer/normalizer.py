@@ -183,7 +183,7 @@ def character_replacer(tables: Sequence[Mapping[str, str]]) -> Change:
 
 def compile_step(step: Step) -> Change:
     """Return the function of a step; raise re.error if a pattern or a template is invalid."""
-    if isinstance(step, str):
+    if isinstance(step, str):  # the name of a function
         return FUNCTIONS[step]
     rows = [(row.contains, re.compile(row.pattern).sub, _replacement(row)) for row in step.rows]
 
@@ -193,6 +193,7 @@ def compile_step(step: Step) -> Change:
                 text = substitute(replacement, text)
         return text
 
+    # A step with a condition leaves most texts alone by one search.
     if step.only_if is None:
         return rewrite
     has_match = re.compile(step.only_if).search

@@ -17,13 +17,19 @@ def join_quotes(text: str) -> str:
     if '"' not in text:
         return text
     parts = text.split('"')
-    if len(parts) == 2:  # a single mark is clear only at the ends of the text and after a colon
+    # 1. A single mark is clear only at the ends of the text and after a colon.
+    if len(parts) == 2:
         if not parts[0] or parts[0].endswith(": "):
             parts[1] = parts[1].lstrip(" ")
         elif not parts[1]:
             parts[0] = parts[0].rstrip(" ")
-    # With an even number of marks, the parts at odd places are quotations.
-    for index in range(1, len(parts), 2) if len(parts) % 2 else ():
+    # 2. Marks that do not come in pairs, which cut the text into an even number of parts, stay.
+    if len(parts) % 2 == 0:
+        return '"'.join(parts)
+
+    # 3. Else the parts at odd places are quotations. Their spaces go if they stand at both ends; a lone space goes only
+    # at an end of the text, or after a colon.
+    for index in range(1, len(parts), 2):
         before, quoted, after = parts[index - 1 : index + 2]
         is_free = (not before or before[-1] in " ([«“") and (not after or not after[0].isalnum())
         if is_free and not quoted.isspace():
@@ -42,13 +48,16 @@ def join_apostrophes(text: str) -> str:
     """Join the apostrophes of '␣yes␣' → 'yes' and servants␣'␣hall → servants' hall, unless their place is ambiguous."""
     if "'" not in text:
         return text
-    places = [match.start() for match in _FREE_APOSTROPHE.finditer(text)]
+    places = [match.start() for match in _FREE_APOSTROPHE.finditer(text)]  # of apostrophes between spaces
+    # 1. One at the start of the text opens a quotation.
     if places == [0]:
         return "'" + text[2:]
+    # 2. One at the end of the text closes a quotation; one after an s belongs to a plural.
     if len(places) == 1:
         (place,) = places
         if place == len(text) - 1 or text[place - 2] in "sS":
             return text[: place - 1] + text[place:]
+    # 3. Two are a quotation if punctuation precedes them, or stands at the end of what they surround.
     if len(places) == 2 and places[1] - places[0] > 2:
         opening, closing = places
         before = text[opening - 2] if opening else ":"

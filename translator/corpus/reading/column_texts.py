@@ -38,6 +38,7 @@ def column_texts(file: Path, column: str) -> Iterator[str]:
     text_file = TextFile(file)
     number = int(column) if column.isdecimal() else None
     for row in rows_of_lines(text_file.lines(), text_file.form(), has_names=number is None):
+        # 1. A line that is no row, which a `Pair` stands for, is blank or has a defect.
         if isinstance(row, Pair):
             if row.defect is not None:
                 raise CorpusError(
@@ -46,8 +47,11 @@ def column_texts(file: Path, column: str) -> Iterator[str]:
                 )
             yield ""
             continue
+
+        # 2. A row has a text in the column.
         line, values = row
-        text = text_in(values[column_name(number or column, list(values), f"{file}, line {line}")])
+        name = column_name(number or column, list(values), f"{file}, line {line}")  # there is no column 0
+        text = text_in(values[name])
         if text is None:
             raise CorpusError(f"{file}, line {line}: the row has no text in column {column}; correct it, or remove it")
         yield text

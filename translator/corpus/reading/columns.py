@@ -14,9 +14,10 @@ from translator.run.text import excerpt
 
 _ROLES: Final = (("source", "target"), ("source", "targets"), ("src", "tgt"), ("english", "non_english"))
 """Names of the two columns in public corpora without the names of languages: WMT24++, ParsiNLU, and others."""
-# No key, no address.
+# A word between spaces, quotation marks and punctuation. So keys such as `en_17` and addresses have none.
 _ENGLISH_WORD: Final = re.compile(r"(?<![^\s\"'(“‘])(?:[A-Z]?[a-z]{2,}|[A-Z]{2,})(?![^\s\"').,;:!?”’…])")
-_SHARE_OF_WORDS: Final = 0.2  # of the most words of a column, which a column of texts has; codes and names repeat
+_SHARE_OF_WORDS: Final = 0.2
+"""A column of texts has this share, or more, of the most different words of a column; codes and names repeat."""
 _HOW_TO_CHOOSE: Final = (
     "`source_column` and `target_column`, for the first source with `--set corpus.sources.0.source_column=NAME "
     "corpus.sources.0.target_column=NAME`"
@@ -57,7 +58,7 @@ def columns_of(
 
     Raises CorpusError: a column is missing, several are usual, or no two columns remain beside the scores.
     """
-    # 1. The columns that have names.
+    # 1. The columns that `source` names, or that have usual names.
     score = None if source.min_score is None else column_name(source.min_score.column, names, label)
     if source.source_column is not None and source.target_column is not None:
         english = column_name(source.source_column, names, label)
@@ -68,9 +69,10 @@ def columns_of(
             f"{label}: several columns may hold the two texts; choose with {_HOW_TO_CHOOSE}. Columns: {listing(names)}"
         )
     if usual:
-        return *usual[0], score
+        english, persian = usual[0]
+        return english, persian, score
 
-    # 2. The columns with text.
+    # 2. The columns with text in the two scripts. A place is the index of a column, from 0.
     places = [place for place, name in enumerate(names) if name != score]
     if len(places) < 2:
         raise CorpusError(
@@ -81,13 +83,19 @@ def columns_of(
         return names[places[0]], names[places[1]], score
     places.remove(persian_place)
     english_place = _place_of_words(rows, places, _ENGLISH_WORD)
-    return names[places[0] if english_place is None else english_place], names[persian_place], score
+    if english_place is None:
+        english_place = places[0]
+    return names[english_place], names[persian_place], score
 
 
 def _place_of_words(rows: Sequence[Sequence[str]], places: Iterable[int], word: re.Pattern[str]) -> int | None:
-    """Return the first of `places` with words in half of its texts, and about as many different ones as any."""
-    # Keys, addresses and codes of languages have no words, or the same ones in each row.
-    word_counts: dict[int, int] = {}  # of different words, by place
+    """Return the first of `places` with words in half of its texts, and about as many different ones as any.
+
+    A place is the index of a column in `rows`; `word` matches a word of the language. None: no column has words.
+    """
+    # 1. Count the different words of each column that has words in half of its texts. Keys, addresses and codes of
+    # languages have no words, or the same ones in each row.
+    word_counts: dict[int, int] = {}  # by place
     for place in places:
         texts = [row[place] for row in rows if row[place].strip()]
         vocabulary: set[str] = set()
@@ -99,6 +107,7 @@ def _place_of_words(rows: Sequence[Sequence[str]], places: Iterable[int], word: 
         if 2 * texts_with_words >= len(texts) > 0:
             word_counts[place] = len(vocabulary)
 
+    # 2. Take the first column with about the largest count.
     largest_count = max(word_counts.values(), default=0)
     for place, count in word_counts.items():
         if count >= _SHARE_OF_WORDS * largest_count:

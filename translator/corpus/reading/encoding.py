@@ -41,15 +41,19 @@ def utf8_blocks(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
 
     Raises CorpusError: the text `label` is a binary file, or in another encoding that has NUL bytes.
     """
+    # 1. Make it UTF-8. The mark of UTF-32 begins with that of UTF-16.
     head, remaining = _head(blocks)
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not head.startswith(codecs.BOM_UTF32_LE):
+    is_utf32 = head.startswith(codecs.BOM_UTF32_LE)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not is_utf32:
         head, remaining = _head(_from_utf16(itertools.chain([head], remaining)))
     else:
         _refuse_binary(head, label)
         head = head.removeprefix(codecs.BOM_UTF8)
-    ends_with_return = b"\r" in head and b"\n" not in head
+
+    # 2. Make its line ends "\n".
+    return_ends_lines = b"\r" in head and b"\n" not in head
     for block in itertools.chain([head], remaining):
-        yield block.replace(b"\r", b"\n") if ends_with_return else block
+        yield block.replace(b"\r", b"\n") if return_ends_lines else block
 
 
 def _head(blocks: Iterable[bytes]) -> tuple[bytes, Iterator[bytes]]:
@@ -64,6 +68,7 @@ def _head(blocks: Iterable[bytes]) -> tuple[bytes, Iterator[bytes]]:
 
 
 def _from_utf16(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield text in UTF-16 as UTF-8; a lone surrogate, or half a character at the end, is invalid in UTF-8 too."""
     try:
         for text in codecs.iterdecode(blocks, "utf-16", "surrogatepass"):
             yield text.encode("utf-8", "surrogatepass")
@@ -79,8 +84,10 @@ def _refuse_binary(head: bytes, label: str) -> None:
     for signature, (kind_of_file, advice) in _SIGNATURES.items():
         if head.startswith(signature):
             raise CorpusError(f"{label} is {kind_of_file}, not text; {advice}")
+    # Many NUL bytes, or some in a text of which half of the lines are invalid.
     nuls = head.count(0)
-    if nuls > max(_STRAY_NULS, _BINARY * len(head)) or (nuls and 2 * len(invalid_lines(head)) > head.count(b"\n")):
+    has_many_nuls = nuls > max(_STRAY_NULS, _BINARY * len(head))
+    if has_many_nuls or (nuls > 0 and 2 * len(invalid_lines(head)) > head.count(b"\n")):
         raise CorpusError(
             f"{label} is not text: it has NUL bytes, as documents, pictures and other binary files have, and UTF-16 or "
             "UTF-32 without a byte order mark; give a text file in UTF-8"
@@ -106,12 +113,15 @@ def is_utf8(line: bytes) -> bool:
 
 def encoding_advice(data: bytes) -> str:
     """Return what to do about lines of `data` that are not UTF-8, with the encoding that they look like."""
+    # 1. What is wrong: a NUL byte, or an encoding that may be known.
     lines = [line for line in invalid_lines(data) if b"\0" not in line]
     if not lines:
         return "it has a NUL byte, which no text needs; delete such bytes: `tr -d '\\000' < FILE > NEW`"
     match = _old_encoding(lines)
     if match is None:
         return "find out its encoding, for example with `file`, and convert it: `iconv -f ENCODING -t UTF-8 FILE > NEW`"
+
+    # 2. How to convert it.
     name = _OLD_ENCODINGS[match.encoding]
     advice = f"it may be {name}; convert it: `iconv -f {name} -t UTF-8 FILE > NEW`"
     if any(not line.isascii() and is_utf8(line) for line in data.split(b"\n")):
@@ -121,10 +131,13 @@ def encoding_advice(data: bytes) -> str:
 
 def refuse_other_encoding(data: bytes, label: str) -> None:
     """Raise CorpusError if most lines of `data` beyond ASCII are not UTF-8, and they look like another encoding."""
+    # 1. Most lines beyond ASCII are UTF-8.
     not_utf8 = invalid_lines(data)
     beyond_ascii = [line for line in data.split(b"\n") if not line.isascii() or b"\0" in line]
     if 2 * len(not_utf8) <= len(beyond_ascii):
         return
+
+    # 2. They are not, and they are most lines of all, or another encoding makes text of them.
     total = len(data.removesuffix(b"\n").split(b"\n"))
     match = _old_encoding(not_utf8)
     reads_as_a_language = match is not None and match.coherence > 0

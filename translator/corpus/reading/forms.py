@@ -68,9 +68,16 @@ class TextFile(NamedTuple):
         return self.file.name if self.member is None else self.member
 
     def form(self) -> Form:
-        """Return the form of a text that holds both sides; raise CorpusError for JSON that is not JSON Lines."""
+        """Return the form of a text that holds both sides; raise CorpusError for JSON that is not JSON Lines.
+
+        Its name tells the form, and any other name means TSV.
+        """
         form = form_of(self.name) or Form.TSV
-        start = next(self.blocks(), b"") if form is Form.JSON_LINES else b""
+        if form is not Form.JSON_LINES:
+            return form
+
+        # JSON that is one array or one object begins as no line of JSON Lines does.
+        start = next(self.blocks(), b"")
         if start.lstrip().startswith(b"["):
             unpacked = Path(without_packing(self.name))
             raise CorpusError(

@@ -56,15 +56,18 @@ def paired_names(
 
     `split` returns stem and language of a name; the case of a stem does not matter.
     """
-    sides: dict[str, dict[LanguageCode, list[str]]] = {}
+    # 1. The names by stem and language. Several may be alike: `x.fa` and `x.fas` have one stem and one language.
+    names_by_stem: dict[str, dict[LanguageCode, list[str]]] = {}
     for name in names:
-        side = split(name)
-        if side is not None:
-            stem, language = side
-            sides.setdefault(stem.lower(), {}).setdefault(language, []).append(name)
+        parts = split(name)
+        if parts is not None:
+            stem, language = parts
+            names_by_stem.setdefault(stem.lower(), {}).setdefault(language, []).append(name)
+
+    # 2. Each English name of a stem with each Persian one.
     pairs: list[tuple[str, str]] = []
-    for sides_of_stem in sides.values():
-        pairs += itertools.product(sides_of_stem.get("en", ()), sides_of_stem.get("fa", ()))
+    for names_by_language in names_by_stem.values():
+        pairs += itertools.product(names_by_language.get("en", ()), names_by_language.get("fa", ()))
     return pairs
 
 
@@ -76,9 +79,9 @@ def refuse_swapped(pairs: Sequence[Pair]) -> None:
     pairs_with_letters = 0
     swapped_pairs = 0
     for pair in pairs:
-        english_side, persian_side = _arabic_surplus(pair.source), _arabic_surplus(pair.target)
-        pairs_with_letters += english_side != 0 and persian_side != 0
-        swapped_pairs += english_side > 0 > persian_side
+        surplus_of_english, surplus_of_persian = _arabic_surplus(pair.source), _arabic_surplus(pair.target)
+        pairs_with_letters += surplus_of_english != 0 and surplus_of_persian != 0
+        swapped_pairs += surplus_of_english > 0 > surplus_of_persian
     if swapped_pairs and swapped_pairs >= _SWAPPED_SHARE * pairs_with_letters:
         raise CorpusError(
             f"the two sides are swapped: {swapped_pairs:,} of the first {pairs_with_letters:,} pairs with letters are "
@@ -95,11 +98,12 @@ def _arabic_surplus(text: str) -> int:
 def refuse_other_scripts(pairs: Sequence[Pair]) -> None:
     """Raise CorpusError if fewer than 1% of the first `pairs` have letters of the script of their side."""
     pairs_with_texts = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
-    for language, script, letter, side in (
-        ("English", "Latin", _LATIN, 1),
-        ("Persian", "Arabic-script", ARABIC_LETTER, 2),
+    english_texts = [pair.source for pair in pairs_with_texts]
+    persian_texts = [pair.target for pair in pairs_with_texts]
+    for language, texts, script, letter in (
+        ("English", english_texts, "Latin", _LATIN),
+        ("Persian", persian_texts, "Arabic-script", ARABIC_LETTER),
     ):
-        texts = [str(pair[side]) for pair in pairs_with_texts]
         # The normalizer may repair text that was decoded with the wrong character set.
         texts_with_letters = [text for text in texts if letter.search(text) or is_suspect(text)]
         if len(texts_with_letters) < _LANGUAGE_SHARE * len(texts):

@@ -16,7 +16,6 @@ BAD_ROW: Final = "bad_row"  # the rule that drops a row, an object or a unit wit
 _BAD_SHARE: Final = 0.01  # of the rows; with more, it is another kind of file
 _CHECKED_FROM: Final = 1000  # bad rows, with which the share is looked at before the end of a file
 _NUMBERS_SHOWN: Final = 10
-LOW_SCORE: Final = "low_score"  # the rule that drops a pair whose score is below `min_score`
 
 
 class Unreadable(StrEnum):
@@ -26,10 +25,10 @@ class Unreadable(StrEnum):
     INVALID_UTF8 = "invalid_utf8"
 
 
-def whole_lines(blocks: Iterable[bytes], label: str, longest: int) -> Iterator[bytes]:
+def whole_lines(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
     r"""Yield a text as UTF-8, in parts of whole lines; only the last may lack its "\n". Memory stays flat.
 
-    Of a line with more than `longest` bytes, "\r" not counted, only a beginning with more than `longest` bytes is kept.
+    Of a line that is too long, only a beginning is kept, with more than `LONGEST_LINE` bytes.
 
     Args:
         blocks: bytes of the text in UTF-8, or in UTF-16 with a byte order mark.
@@ -43,7 +42,8 @@ def whole_lines(blocks: Iterable[bytes], label: str, longest: int) -> Iterator[b
         end = data.rfind(b"\n") + 1
         if end:
             yield data[:end]
-        unfinished = data[end : end + longest + 2]  # enough to see that the line is too long
+        # One byte more than the longest line shows that a line is too long; another one may be the "\r" of its end.
+        unfinished = data[end : end + LONGEST_LINE + 2]
     if unfinished:
         yield unfinished
 
@@ -62,7 +62,7 @@ def read_lines(blocks: Iterable[bytes], label: str, *, drop_invalid: bool, advic
     Raises CorpusError: the text is in another encoding, or is none; the lines before an invalid one are yielded first.
     """
     number = 0
-    for data in whole_lines(blocks, label, LONGEST_LINE):
+    for data in whole_lines(blocks, label):
         for line in data.removesuffix(b"\n").split(b"\n"):
             number += 1
             text = _decode(line.removesuffix(b"\r"))
@@ -72,6 +72,7 @@ def read_lines(blocks: Iterable[bytes], label: str, *, drop_invalid: bool, advic
 
 
 def _decode(line: bytes) -> str:
+    """Return the text of a line, or an `Unreadable` for one that is too long or not UTF-8."""
     if len(line) > LONGEST_LINE:
         return Unreadable.LINE_TOO_LONG
     try:
@@ -83,7 +84,8 @@ def _decode(line: bytes) -> str:
 
 def numbered(items: Iterable[Item], is_blank: Callable[[Item], bool]) -> Iterator[tuple[int, Item]]:
     """Yield the items with their numbers, from 1, without the blank ones at the end."""
-    held_back: list[tuple[int, Item]] = []  # because they may be the end
+    # Blank items are held back, because they may be the end, until one follows that is not blank.
+    held_back: list[tuple[int, Item]] = []
     for number, item in enumerate(items, start=1):
         held_back.append((number, item))
         if not is_blank(item):
@@ -123,6 +125,7 @@ def pairs_of_sides(
 
     Raises CorpusError, at the end: one text has more lines, and one of these has text.
     """
+    # The lines of both sides, which are counted for the message on unequal sides.
     line_counts = [0, 0]
 
     def counted(lines: Iterable[str], side: int) -> Iterator[str]:
@@ -130,17 +133,19 @@ def pairs_of_sides(
             line_counts[side] += 1
             yield line
 
-    rows = zip_longest(counted(english, 0), counted(persian, 1))  # None after the end of a text
-    for line, (source, target) in numbered(rows, lambda row: all(map(is_blank, row))):
+    lines_of_both = zip_longest(counted(english, 0), counted(persian, 1))  # None after the end of a text
+    for line, (source, target) in numbered(lines_of_both, lambda texts: all(map(is_blank, texts))):
+        # 1. One text has ended, and the other has text.
         if source is None or target is None:
-            deque(rows, maxlen=0)  # counts the rest
+            deque(lines_of_both, maxlen=0)  # reads the remaining lines, which counts them
             raise CorpusError(
                 f"{label}: the two sides differ in length: {side_labels[0]} has {line_counts[0]:,} lines, "
                 f"{side_labels[1]} has {line_counts[1]:,}; line N of both sides must be a pair, so get the corpus "
                 "again or correct it"
             )
-        defect = next((str(text) for text in (source, target) if isinstance(text, Unreadable)), None)
-        yield Pair(line, source, target) if defect is None else Pair(line, "", "", defect)
+        # 2. A pair, whose defect is that of a side that could not be read.
+        defects = [str(text) for text in (source, target) if isinstance(text, Unreadable)]
+        yield Pair(line, "", "", defects[0]) if defects else Pair(line, source, target)
 
 
 class RowCounts:
@@ -165,7 +170,8 @@ class RowCounts:
     def check(self) -> None:
         """Raise CorpusError if more than 1% of the rows, and more than are always allowed, or all rows, are bad."""
         bad_count = len(self._bad_lines)
-        if bad_count < self._rows and bad_count <= max(self._always_allowed, _BAD_SHARE * self._rows):
+        allowed_count = max(self._always_allowed, _BAD_SHARE * self._rows)
+        if bad_count < self._rows and bad_count <= allowed_count:
             return
         raise CorpusError(
             f"{self._label}, line {self._bad_lines[0]}: the row does not have the right form; {bad_count:,} of "

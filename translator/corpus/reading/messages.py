@@ -34,19 +34,25 @@ def pairs_of_messages(blocks: Iterable[bytes], label: str, *, compiled: bool) ->
         CorpusError: the file is damaged, has no header, or is of another language than Persian.
         InputError: polib is missing.
     """
+    # 1. The entries. A header without a language says nothing.
     entries = read_messages(blocks, label, compiled=compiled)
     language = entries.metadata.get("Language", "")
     if language and language_of(language) != "fa":
         raise CorpusError(f"{label} is no translation into Persian: its header says `Language: {language[:20]}`")
     for number, entry in enumerate(entries, start=1):
+        # 2. An entry that is not finished, or not used any more.
         line = number if compiled else entry.linenum
         if entry.obsolete or "fuzzy" in entry.flags:
             yield Pair(line, " ".join(entry.msgid.split()), "", OBSOLETE if entry.obsolete else FUZZY)
             continue
+
+        # 3. The message and its translation; of a plural, the first and the last form.
         texts = [(entry.msgid, entry.msgstr)]
         if entry.msgid_plural:
-            forms = [text for _, text in sorted(entry.msgstr_plural.items())]
-            texts = [(entry.msgid, forms[0]), (entry.msgid_plural, forms[-1])]
+            plural_forms = [text for _, text in sorted(entry.msgstr_plural.items())]
+            texts = [(entry.msgid, plural_forms[0]), (entry.msgid_plural, plural_forms[-1])]
+
+        # 4. A pair of each, on one line and without accelerators.
         for english, persian in texts:
             english, persian = " ".join(english.split()), " ".join(persian.split())
             if not persian:
@@ -62,6 +68,7 @@ def read_messages(blocks: Iterable[bytes], label: str, *, compiled: bool) -> Any
         CorpusError: the file is damaged, or has no header.
         InputError: polib is missing.
     """
+    # 1. The library, which is an extra of the package.
     try:
         import polib
     except ImportError as error:
@@ -69,7 +76,9 @@ def read_messages(blocks: Iterable[bytes], label: str, *, compiled: bool) -> Any
         raise InputError(
             f"{label} has messages of a program, and polib cannot be imported ({error}); {advice}"
         ) from error
-    with tempfile.TemporaryDirectory() as folder:  # polib finds the encoding of a file only
+
+    # 2. The entries. polib finds the encoding of a file only, and takes neither a byte order mark nor "\r\n" in a PO.
+    with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "messages")
         content = b"".join(blocks)
         file.write_bytes(content if compiled else content.removeprefix(_BOM).replace(b"\r\n", b"\n"))

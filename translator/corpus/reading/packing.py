@@ -66,13 +66,14 @@ def damaged_files(path: Path) -> Iterator[None]:
     with storage_errors(path, "read"):
         try:
             yield
-        except TranslatorError:
+        except TranslatorError:  # it has its message already
             raise
         except RuntimeError as error:  # a zip with a password, or compressed by an unsupported method
             advice = "compress it again by another method and without a password"
             raise CorpusError(f"{path} cannot be decompressed ({error}); {advice}") from error
         except Exception as error:
-            # Only an error of the system has a number; a damaged zip may give a negative offset.
+            # An error of the system, such as a disk that cannot be read, goes on to `storage_errors`. It has a number;
+            # but a damaged zip may give a negative offset, which the system calls invalid.
             if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
                 raise
             reason = excerpt(str(error), 200)
@@ -96,15 +97,18 @@ def read_blocks(path: Path, member: str | None = None) -> Iterator[bytes]:
 
     Raises CorpusError: the file is damaged, an unsupported archive, or a zip without `member`.
     """
+    # 1. Refuse what cannot be unpacked. A document of Word or Excel is a zip too, and `members_of` refuses it as such.
     kind = packing_of(path) if member is None else None
     if kind == "zip archive":
-        members_of(path)  # refuses a document of Word or Excel, which is a zip too, by the name of its program
+        members_of(path)
         raise CorpusError(
             f"{path} is a zip archive; unpack it, or as a corpus give it as `path`, not as `source_path` or "
             "`target_path`"
         )
     if kind is not None and kind not in _UNPACKERS:
         raise CorpusError(f"{path} is an unsupported {kind}; unpack it, or use gzip, xz or zstd for its files")
+
+    # 2. Read the file, or the member of a zip, and unpack it.
     with damaged_files(path), contextlib.ExitStack() as stack:
         if member is not None:
             archive = stack.enter_context(zipfile.ZipFile(path))
@@ -122,17 +126,22 @@ def _unpacked(packed: IO[bytes], new_frame: Callable[[], Any]) -> Iterator[bytes
 
     The readers of the libraries ignore data after the first xz stream, and the truncation of a zstd file.
     """
-    frame, unused = None, b""
+    frame = None  # the decompressor of the frame that is not finished
+    unused = b""  # what was read after the end of a frame
     while data := unused or packed.read(_PACKED_AT_A_TIME):
         unused = b""
+        # 1. Begin a frame, after the zero bytes that may precede it.
         if frame is None:
             data = data.lstrip(b"\0")
             if not data:
                 continue
             frame = new_frame()
+
+        # 2. Decompress; at the end of the frame, another one may follow.
         if content := frame.decompress(data):
             yield content
         unused = frame.unused_data
-        frame = None if frame.eof else frame
+        if frame.eof:
+            frame = None
     if frame is not None:
         raise EOFError("it ends in the middle")

@@ -51,14 +51,17 @@ def read_pairs(source: SourceConfig, note: Callable[[str], None] = _tell_once) -
 def _pairs_of_corpus(texts: Sequence[TextFile], source: SourceConfig, note: Callable[[str], None]) -> Iterator[Pair]:
     """Yield the pairs of one corpus of `source`; raises as `read_pairs` does."""
     label = f"corpus source `{source.name}`: {' and '.join(text.label for text in texts)}"
-    form = None if len(texts) == 2 else texts[0].form()
-    remarks: list[str] = []  # on the columns that are read; errors repeat them
+    form = None if len(texts) == 2 else texts[0].form()  # two texts of lines have none
+
+    # What is said about the columns that are read is noted, and repeated in errors.
+    remarks: list[str] = []
 
     def remark(message: str) -> None:
         remarks.append(f"; {message}")
         note(f"{texts[0].label}: {message}")
 
-    # 1. The first pairs show whether this can be a corpus.
+    # 1. The first pairs show whether this can be a corpus. Only a choice among columns, which gives a remark, may be
+    # wrong about scripts.
     pairs = _pairs_of_texts(texts, form, source, label, remark)
     first_pairs = list(itertools.islice(pairs, _FIRST_PAIRS))
     if not first_pairs and form in (Form.PO, Form.MO):  # a folder of a system has catalogues without messages
@@ -88,19 +91,26 @@ def _pairs_of_corpus(texts: Sequence[TextFile], source: SourceConfig, note: Call
 def _pairs_of_texts(
     texts: Sequence[TextFile], form: Form | None, source: SourceConfig, label: str, note: Callable[[str], None]
 ) -> Iterator[Pair]:
-    """Yield the pairs of two texts, one per side, or of one text that holds both sides, in `form`."""
+    """Return the pairs of two texts, one per side (`form`: None), or of one text that holds both sides, in `form`.
+
+    `note` is called with a message on the columns that are read.
+    """
     drop_invalid = source.invalid_utf8 == "drop"
     advice = ", or set `invalid_utf8: drop` for this source to skip such lines"
-    lines_of_texts = [text.lines(drop_invalid=drop_invalid, advice=advice) for text in texts]
+    lines_of_texts = [text.lines(drop_invalid=drop_invalid, advice=advice) for text in texts]  # nothing is read yet
     text = texts[0]
 
     # 1. Tables.
     if form is Form.PARQUET:
         return pairs_of_rows(rows_of_parquet(text), source, text.label, note)
     if form in (Form.TSV, Form.CSV, Form.JSON_LINES):
-        given_columns = [source.source_column, source.target_column, source.min_score and source.min_score.column]
+        # Columns that are given by name show that the first row has names; else the rows show it.
+        given_columns = [source.source_column, source.target_column]
+        if source.min_score is not None:
+            given_columns.append(source.min_score.column)
         has_names = True if any(isinstance(column, str) for column in given_columns) else None
-        return pairs_of_rows(rows_of_lines(lines_of_texts[0], form, has_names=has_names), source, text.label, note)
+        rows = rows_of_lines(lines_of_texts[0], form, has_names=has_names)
+        return pairs_of_rows(rows, source, text.label, note)
 
     # 2. Texts without columns.
     if source.source_column is not None or source.min_score is not None:

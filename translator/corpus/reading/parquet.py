@@ -6,7 +6,7 @@ from typing import Final
 
 from translator.corpus.reading.forms import TextFile
 from translator.corpus.reading.packing import damaged_files, packing_of
-from translator.corpus.reading.tables import Row, flat
+from translator.corpus.reading.tables import NamedRow, flat
 from translator.errors import InputError
 from translator.run.text import install_command
 
@@ -14,7 +14,7 @@ _ROWS_AT_ONCE: Final = 1000
 _BUFFER: Final = 1 << 20  # bytes of a column that are read at once
 
 
-def rows_of_parquet(text: TextFile) -> Iterator[Row]:
+def rows_of_parquet(text: TextFile) -> Iterator[NamedRow]:
     """Yield the rows of a Parquet file, numbered from 1; checksums are verified where it has them.
 
     Memory stays flat, unless the file is compressed or a member of a zip: then it is held in memory.
@@ -31,12 +31,14 @@ def rows_of_parquet(text: TextFile) -> Iterator[Row]:
             f"{text.label} is a Parquet file, and pyarrow cannot be imported ({error}); {advice}"
         ) from error
 
-    number = 0
+    # pyarrow reads the end of a file first, so a packed one is unpacked into memory.
     is_packed = text.member is not None or packing_of(text.file) is not None
+    content = BytesIO(b"".join(text.blocks())) if is_packed else text.file
+    number = 0
     with (
         damaged_files(text.file),
         ParquetFile(
-            BytesIO(b"".join(text.blocks())) if is_packed else text.file,
+            content,
             pre_buffer=False,
             buffer_size=_BUFFER,
             page_checksum_verification=True,

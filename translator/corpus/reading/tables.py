@@ -1,4 +1,7 @@
-"""Rows of TSV, CSV and JSON Lines, as dictionaries by column, and the pairs that rows make."""
+"""Rows of TSV, CSV and JSON Lines, as dictionaries by column, and the pairs that rows make.
+
+In a stream of rows, a `Pair` stands for a line that is no row: it is blank, or has a defect.
+"""
 
 import csv
 import json
@@ -12,15 +15,16 @@ from typing import Any, Final
 from translator.config import SourceConfig
 from translator.corpus.reading.columns import columns_of, usual_columns
 from translator.corpus.reading.forms import Form
-from translator.corpus.reading.lines import BAD_ROW, LOW_SCORE, Pair, Unreadable, is_blank, numbered
+from translator.corpus.reading.lines import BAD_ROW, Pair, Unreadable, is_blank, numbered
 from translator.corpus.selecting.scripts import ARABIC_LETTER
 from translator.corpus.sources import listing
 
-Row = tuple[int, dict[str, Any]]
+NamedRow = tuple[int, dict[str, Any]]
 """The line of a row, from 1, and its values by the names of their columns; a field of a value is `translation.en`."""
-Cells = tuple[int, list[str]]
+CellRow = tuple[int, list[str]]
 """The line of a row of a TSV or CSV, from 1, and its cells."""
 
+_LOW_SCORE: Final = "low_score"  # the rule that drops a pair whose score is below `min_score`
 _FIRST_ROWS: Final = 1000  # which decide the columns
 _PERSIAN_SHARE: Final = 0.9  # of the rows, with which a first row without Persian has names
 _SEPARATOR_LINE: Final = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # tells Excel the delimiter of the next lines
@@ -31,7 +35,7 @@ _UNUSABLE: Final = re.compile("[\0\ud800-\udfff]")  # of an escape of JSON; lone
 _LINE_END: Final = re.compile(r"\r*\n[\r\n]*")  # a "\r" elsewhere is a character like others
 
 
-def rows_of_lines(lines: Iterable[str], form: Form, *, has_names: bool | None = None) -> Iterator[Row | Pair]:
+def rows_of_lines(lines: Iterable[str], form: Form, *, has_names: bool | None = None) -> Iterator[NamedRow | Pair]:
     """Yield the rows of a TSV, CSV or JSON Lines; a line that is no row gives a pair with its defect.
 
     The columns of a TSV or CSV have the names in its first row, or the numbers from 1. It has as many as most of its
@@ -47,32 +51,40 @@ def rows_of_lines(lines: Iterable[str], form: Form, *, has_names: bool | None = 
     lines = ("" if is_blank(line) else line for line in lines)  # tabs alone are no cells
     rows = _cells_of_csv(lines) if form is Form.CSV else cells_of_tsv(lines)
     first_rows = list(islice(rows, _FIRST_ROWS))
-    cells = [row[1] for row in first_rows if not isinstance(row, Pair)]
-    # 1. The columns.
-    widths = Counter(map(len, cells))
-    width = min(widths, key=lambda width: (width == 1, -widths[width], width), default=0)
+    rows_with_cells = [row for row in first_rows if not isinstance(row, Pair)]
+    cells_of_rows = [cells for _, cells in rows_with_cells]
+
+    # 1. The number of columns: the width of most rows, of equally frequent ones the smallest. Rows of one cell count if
+    # there are no others.
+    row_counts = Counter(map(len, cells_of_rows))  # by width
+    width = min(row_counts, key=lambda width: (width == 1, -row_counts[width], width), default=0)
+
+    # 2. Their names: numbers, or those in the first row, which is then no row of texts.
     names = [str(number) for number in range(1, width + 1)]
     if has_names is None:
-        has_names = bool(cells) and len(cells[0]) == width and _are_names(cells)
-    if has_names and cells:
-        names = _distinct(cells[0])
-        first_rows.remove(next(row for row in first_rows if not isinstance(row, Pair)))
+        has_names = bool(cells_of_rows) and len(cells_of_rows[0]) == width and _are_names(cells_of_rows)
+    if has_names and cells_of_rows:
+        names = _distinct(cells_of_rows[0])
+        first_rows.remove(rows_with_cells[0])
 
-    # 2. The rows.
+    # 3. The values of each row by name. A row with more or fewer cells is no row.
     for row in chain(first_rows, rows):
         if isinstance(row, Pair):
             yield row
-        elif len(row[1]) == len(names):
-            yield row[0], dict(zip(names, row[1], strict=True))
+            continue
+        line, cells = row
+        if len(cells) == len(names):
+            yield line, dict(zip(names, cells, strict=True))
         else:
-            yield _pair_without_row(row[0], text_in("\t".join(row[1])) or "")
+            yield _pair_without_row(line, text_in("\t".join(cells)) or "")
 
 
 def _are_names(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the first of the rows has names of columns."""
     if usual_columns(_distinct(rows[0])):
         return True
-    has_persian = [ARABIC_LETTER.search("\t".join(cells)) is not None for cells in rows]
+    # Names have no Persian, and nearly all rows of texts have.
+    has_persian = [ARABIC_LETTER.search("\t".join(cells)) is not None for cells in rows]  # for each row
     return not has_persian[0] and sum(has_persian) >= max(1, _PERSIAN_SHARE * (len(rows) - 1))
 
 
@@ -95,19 +107,20 @@ def _pair_without_row(number: int, line: str) -> Pair:
 # --- TSV and CSV ---
 
 
-def cells_of_tsv(lines: Iterable[str]) -> Iterator[Cells | Pair]:
+def cells_of_tsv(lines: Iterable[str]) -> Iterator[CellRow | Pair]:
     """Yield the cells of each line, which have tabs between them; blank lines at the end are no rows."""
     for number, line in numbered(lines, is_blank):
         yield _pair_without_row(number, line) if isinstance(line, Unreadable) else (number, line.split("\t"))
 
 
-def _cells_of_csv(lines: Iterable[str]) -> Iterator[Cells | Pair]:
+def _cells_of_csv(lines: Iterable[str]) -> Iterator[CellRow | Pair]:
     """Yield the cells of each row of comma-separated values (RFC 4180); blank lines at the end are no rows.
 
     Semicolons or tabs may stand for the commas, or the sign that a first line such as "sep=|" names. A cell in
     quotation marks may have commas, line ends and doubled quotation marks. A row is broken if a cell does not end
     within a hundred lines; each line of a broken row gives a pair with a defect.
     """
+    # The delimiter: what a first line names, else the sign that cuts most of the first lines into equal rows.
     numbered_lines = numbered(lines, is_blank)  # without the blank ones at the end
     first_lines = list(islice(numbered_lines, _LINES_FOR_DELIMITER))
     separator = _SEPARATOR_LINE.fullmatch(first_lines[0][1]) if first_lines else None
@@ -126,21 +139,27 @@ def _rows_of_one_width(lines: Iterable[tuple[int, str]], delimiter: str) -> int:
     return max(widths.values(), default=0)
 
 
-def _cells_between(lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator[Cells | Pair]:
+def _cells_between(lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator[CellRow | Pair]:
     """Yield the cells of the rows in numbered lines; see `_cells_of_csv`."""
-    row_lines: list[tuple[int, str]] = []  # of the row that is not whole yet
+    row_lines: list[tuple[int, str]] = []  # numbers and lines of the row that is not whole yet
     for number, line in lines:
+        # 1. Read the row, as far as it has arrived. A cell that is still open goes on in the next line.
         row_lines.append((number, line))
-        cells, is_open = None, False
+        cells, has_open_cell = None, False
         if not isinstance(line, Unreadable):
-            cells, is_open = _cells("\n".join(text for _, text in row_lines), delimiter)
-        if is_open and len(row_lines) < _LINES_OF_ROW:
+            cells, has_open_cell = _cells("\n".join(text for _, text in row_lines), delimiter)
+        if has_open_cell and len(row_lines) < _LINES_OF_ROW:
             continue
+
+        # 2. It is whole, or broken: then each of its lines is no row.
         if cells is None:
             yield from (_pair_without_row(*row_line) for row_line in row_lines)
         else:
-            yield row_lines[0][0], cells
+            first_number, _ = row_lines[0]
+            yield first_number, cells
         row_lines = []
+
+    # 3. A row that is still open at the end of the text is broken too.
     yield from (_pair_without_row(*row_line) for row_line in row_lines)
 
 
@@ -157,7 +176,7 @@ def _cells(text: str, delimiter: str) -> tuple[list[str] | None, bool]:
 # --- JSON Lines ---
 
 
-def objects_of(lines: Iterable[str]) -> Iterator[Row | Pair]:
+def objects_of(lines: Iterable[str]) -> Iterator[NamedRow | Pair]:
     """Yield the values of the object on each line; a line without an object gives a pair with its defect."""
     for number, line in numbered(lines, is_blank):
         try:
@@ -185,7 +204,7 @@ def flat(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def pairs_of_rows(
-    rows: Iterable[Row | Pair], source: SourceConfig, label: str, note: Callable[[str], None]
+    rows: Iterable[NamedRow | Pair], source: SourceConfig, label: str, note: Callable[[str], None]
 ) -> Iterator[Pair]:
     """Yield the pair of each row; one without usable texts, or with a low score or none, has a defect.
 
@@ -197,23 +216,25 @@ def pairs_of_rows(
 
     Raises CorpusError: see `columns_of`.
     """
-    # 1. The columns.
+    # 1. The columns of English, Persian and the score, by the first rows.
     rows = iter(rows)
     first_rows = list(islice(rows, _FIRST_ROWS))
     values_of_rows = [row[1] for row in first_rows if not isinstance(row, Pair)]
-    if not values_of_rows:
+    if not values_of_rows:  # no line is a row
         yield from (row for row in chain(first_rows, rows) if isinstance(row, Pair))
         return
-    names = list(dict.fromkeys(chain.from_iterable(values_of_rows)))
+    names = list(dict.fromkeys(chain.from_iterable(values_of_rows)))  # of all columns, each once, in order
     texts = [[text_in(values.get(name)) or "" for name in names] for values in values_of_rows]
     columns = columns_of(names, texts, source, label)
     english_column, persian_column, score_column = columns
+
+    # 2. A note on the choice, except for a table of two columns without names, English first.
     if names != ["1", "2"] or english_column != "1":
         other_names = [name for name in names if name not in columns]
         not_read = f"; not read: {listing(other_names)}" if other_names else ""
         note(f"English is read from column {english_column}, Persian from column {persian_column}{not_read}")
 
-    # 2. The pairs.
+    # 3. The pairs.
     for row in chain(first_rows, rows):
         if isinstance(row, Pair):
             yield row
@@ -249,4 +270,4 @@ def _defect_of_score(value: Any, at_least: float) -> str | None:
         return BAD_ROW
     if math.isnan(score):
         return BAD_ROW
-    return LOW_SCORE if score < at_least else None
+    return _LOW_SCORE if score < at_least else None

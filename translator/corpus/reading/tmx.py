@@ -40,19 +40,24 @@ def pairs_of_tmx(blocks: Iterable[bytes], label: str, *, drop_invalid: bool) -> 
 
     Raises CorpusError: the document has no pair, is cut off, or is in another encoding.
     """
-    languages: set[str] = set()
+    languages: set[str] = set()  # the tags of all segments
     has_pairs = False
     for line, unit in _units(utf8_blocks(blocks, label), label):
+        # 1. The pair of the unit. One that is not well-formed keeps the beginning of its text, for the report.
         try:
             pair = _pair_of(_tree(unit), line, languages)
         except expat.ExpatError:
             text = " ".join(_TAG.sub(" ", unit[:1000].decode("utf-8", "replace")).split())
             pair = Pair(line, text, "", BAD_ROW if is_utf8(unit) else str(Unreadable.INVALID_UTF8))
+
+        # 2. A unit that is not UTF-8 ends the reading, unless such units are dropped.
         if pair.defect == Unreadable.INVALID_UTF8 and not drop_invalid:
             advice = f"{encoding_advice(unit)}, or set `invalid_utf8: drop` for this source"
             raise CorpusError(f"{label}, line {line}: the unit is not UTF-8; {advice}")
         has_pairs = has_pairs or pair.defect is None
         yield pair
+
+    # 3. A document of other languages has units, and none is a pair.
     if not has_pairs:
         seen = ", ".join(code[:20] for code in sorted(languages)[:10]) or "none"
         raise CorpusError(f"{label}: no unit has English and Persian text in `<seg>`; its languages: {seen}")
@@ -64,18 +69,21 @@ def _units(blocks: Iterable[bytes], label: str) -> Iterator[tuple[int, bytes]]:
     Raises CorpusError: the document ends before its last tag, or a unit has no end.
     """
     line = 1  # at the start of `data`
-    data = b""
+    data = b""  # what has arrived and is not read yet
     for block in blocks:
+        # 1. The whole units and comments in it. A comment may hold a unit that does not count.
         data += block
         end = 0  # of the last whole part of `data`
         for part in _PART.finditer(data):
             if not (part["end_of_comment"] or part["end_of_unit"]):  # the next block has its end
                 break
-            line += data.count(b"\n", end, part.start())
+            line += data.count(b"\n", end, part.start())  # those before the part
             if part["end_of_unit"]:
                 yield line, part[0]
             line += part[0].count(b"\n")
             end = part.end()
+
+        # 2. What remains is the beginning of a part, or text between parts.
         data = data[end:]
         if len(data) > _LONGEST_UNIT:
             raise CorpusError(f"{label}, line {line}: not valid XML (no end of a unit); export the memory again")
@@ -111,6 +119,7 @@ def _pair_of(unit: Element, line: int, languages: set[str]) -> Pair:
         language = language_of(tag)
         segment = variant.find("seg")
         if language is not None and segment is not None and language not in segments:
+            # A code between two words stands for a space; any other is left out.
             text = _CODE_BETWEEN_WORDS.sub(" ", _text_of(segment)).replace(_CODE, "")
             segments[language] = " ".join(text.split())
     english, persian = segments.get("en"), segments.get("fa")

@@ -73,17 +73,18 @@ def clean_sources(
         index: gets both folded sides of each pair, in the order of the result, unless near-duplicates may stay.
         processes: number of processes that clean text.
     """
-    notes: list[list[str]] = [[] for _ in config.sources]
+    notes: list[list[str]] = [[] for _ in config.sources]  # on what is not read, for each source
 
-    # A generator, so that a source is read only as fast as the workers clean it.
+    # 1. Read the sources: a generator, so that a source is read only as fast as the workers clean it.
     def chunks() -> Iterator[Chunk]:
         for number, source in enumerate(config.sources):
             with contextlib.closing(read_pairs(source, notes[number].append)) as pairs:
-                shown = progress_bar(pairs, description=f"cleaning {source.name}", total=source.max_pairs, unit="pairs")
-                for chunk in chunks_of(shown):
+                bar = progress_bar(pairs, description=f"cleaning {source.name}", total=source.max_pairs, unit="pairs")
+                for chunk in chunks_of(bar):
                     yield number, chunk
 
-    # The chunks come back in the order of reading, so those of a source stand together.
+    # 2. Clean the chunks in worker processes, and put those of each source together. They come back in the order of
+    # reading, so those of a source stand together.
     sources: list[CleanSource] = []
     with contextlib.closing(map_in_order(partial(Cleaner, config, rules), chunks(), processes)) as clean_chunks:
         for number, chunks_of_source in itertools.groupby(clean_chunks, attrgetter("number")):
@@ -116,9 +117,9 @@ class Cleaner:
         """Return the pairs of `chunk`, normalized, and the fate of each."""
         # 1. Normalize and filter each pair. Fold those that pass, so that their repetitions can be found.
         number, pairs = chunk
-        is_filtered = self._config.sources[number].use in ("auto", "train")
+        is_filtered = self._config.sources[number].use in ("auto", "train")  # held-out text loses only empty pairs
         fates: list[int] = []
-        texts: list[tuple[str, ...]] = []
+        texts: list[tuple[str, str, str, str]] = []  # of each pair: both sides normalized, and both as read
         folded: list[tuple[str, str]] = []
         for pair in pairs:
             english, persian = pair.source, pair.target
@@ -132,12 +133,15 @@ class Cleaner:
             texts.append((english, persian, pair.source, pair.target))
             folded.append((fold(english), fold(persian)) if rule is None else ("", ""))
 
-        # 2. Put them together.
-        has_near_duplicates = self._config.filters.near_duplicates is not None
-        folded_pairs = ["|".join(sides) for sides in folded] if has_near_duplicates else []
+        # 2. The four texts of the chunk: one line of each pair in each, in the order of `CleanChunk.texts`.
+        joined_texts = ["".join([f"{row[place]}\n" for row in texts]).encode() for place in range(4)]
+
+        # 3. What the search for near-duplicates compares.
+        drops_near_duplicates = self._config.filters.near_duplicates is not None
+        folded_pairs = ["|".join(sides) for sides in folded] if drops_near_duplicates else []
         return CleanChunk(
             number=number,
-            texts=["".join([f"{row[place]}\n" for row in texts]).encode() for place in range(4)],
+            texts=joined_texts,
             lines=np.array([pair.line for pair in pairs], np.int64),
             fates=np.array(fates, np.int8),
             keys=pair_keys(folded),
@@ -149,13 +153,22 @@ class Cleaner:
 def _joined(chunks: Iterable[CleanChunk], notes: list[str], folder: Path, index: NearDuplicateIndex) -> CleanSource:
     """Join the chunks of a source; write its texts to `folder`, and folded texts and signatures to `index`."""
     folder.mkdir()
-    arrays = []
+    lines: list[Numbers] = []  # of each chunk, as are the next two
+    fates: list[Fates] = []
+    keys: list[Keys] = []
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context((folder / name).open("wb")) for name in (*NORMALIZED, *RAW)]
         for chunk in chunks:
             for file, text in zip(files, chunk.texts, strict=True):
                 file.write(text)
             index.add(chunk.folded, chunk.bands)
-            arrays.append((chunk.lines, chunk.fates, chunk.keys))
-    lines, fates, keys = map(np.concatenate, zip(*arrays, strict=True))
-    return CleanSource(folder=folder, notes=notes, lines=lines, fates=fates, keys=keys)
+            lines.append(chunk.lines)
+            fates.append(chunk.fates)
+            keys.append(chunk.keys)
+    return CleanSource(
+        folder=folder,
+        notes=notes,
+        lines=np.concatenate(lines),
+        fates=np.concatenate(fates),
+        keys=np.concatenate(keys),
+    )

@@ -34,11 +34,11 @@ def whole_pairs(keys: Keys) -> Hashes:
     return mix(keys[:, 0], 0) ^ keys[:, 1]  # one side is scrambled, so that equal sides do not cancel out
 
 
-def beyond_cap(side: Hashes, cap: int) -> Mask:
-    """Return for each key (N,) whether at least `cap` earlier ones are equal; keys of one side or of whole pairs."""
-    order = np.argsort(side, kind="stable")  # equal keys keep their order
-    ordered = side[order]
+def beyond_cap(keys: Hashes, cap: int) -> Mask:
+    """Return for each key (N,) whether at least `cap` earlier ones are equal."""
+    order = np.argsort(keys, kind="stable")  # equal keys keep their order
+    ordered_keys = keys[order]
     # A key is beyond the cap if the one `cap` places before it, in this order, is equal.
-    beyond = np.zeros(len(side), dtype=np.bool_)
-    beyond[order[cap:]] = ordered[cap:] == ordered[: max(0, len(side) - cap)]
-    return beyond
+    is_beyond = np.zeros(len(keys), dtype=np.bool_)
+    is_beyond[order[cap:]] = ordered_keys[cap:] == ordered_keys[: max(0, len(keys) - cap)]
+    return is_beyond

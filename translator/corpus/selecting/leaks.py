@@ -9,9 +9,16 @@ from translator.corpus.selecting.split import Fates, fate_of
 
 
 def drop_leaks(fates: Fates, keys: Keys, split: int, held_out: Sequence[int]) -> None:
-    """Drop the pairs of `split` that share a side with a pair of the splits `held_out`."""
+    """Drop the pairs of `split` that share a side with a pair of the splits `held_out`; `fates` is changed in place.
+
+    Args:
+        fates: (N,) what becomes of each pair.
+        keys: (N, 2) the keys of both sides of each pair; equal texts have equal keys.
+        split: the fate of the pairs that may be dropped.
+        held_out: the fates of the pairs that they must not share a side with.
+    """
     is_in_split = fates == split
-    forbidden = keys[np.isin(fates, held_out)]
+    held_out_keys = keys[np.isin(fates, held_out)]
     # The source last, so that it also names a pair whose sides both leak.
     for side, rule in ((1, "target_held_out"), (0, "source_held_out")):
-        fates[is_in_split & np.isin(keys[:, side], forbidden[:, side])] = fate_of(rule)
+        fates[is_in_split & np.isin(keys[:, side], held_out_keys[:, side])] = fate_of(rule)

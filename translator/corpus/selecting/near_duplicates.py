@@ -47,11 +47,12 @@ def signatures(texts: Sequence[str]) -> Hashes:
         minima_of_blocks.append(_minima([texts[number] for number in block]))
     minima = np.concatenate(minima_of_blocks, axis=1)  # (BANDS * ROWS, long texts)
 
-    # 2. The key of a band: its ROWS first n-grams as one number.
+    # 2. The key of a band: its ROWS first n-grams as one number, and never 0, which means that there is no signature.
     band_keys = np.zeros((BANDS, len(long_texts)), dtype=np.uint64)
     for row in range(ROWS):
-        band_keys = band_keys * _BASE + minima[row::ROWS]
-    keys[long_texts] = np.maximum(mix(band_keys, 0), np.uint64(1)).T  # 0 means: no signature
+        minima_of_row = minima[row::ROWS]  # (BANDS, long texts): one of each band
+        band_keys = band_keys * _BASE + minima_of_row
+    keys[long_texts] = np.maximum(mix(band_keys, 0), np.uint64(1)).T
     return keys
 
 
@@ -64,7 +65,7 @@ def _minima(texts: Sequence[str]) -> NDArray[np.uint32]:
     for offset in range(1, NGRAM):
         values = values * _BASE + characters[offset : offset + count]
 
-    # 2. Without those that reach into the next text.
+    # 2. Without those that reach into the next text. Each text but the last loses NGRAM - 1 of them.
     ends = np.fromiter(itertools.accumulate(map(len, texts)), dtype=np.int64, count=len(texts))
     is_inside = np.ones(count, dtype=np.bool_)
     for overhang in range(1, NGRAM):
@@ -72,13 +73,14 @@ def _minima(texts: Sequence[str]) -> NDArray[np.uint32]:
     starts = np.zeros(len(texts), dtype=np.int64)  # of each text among the remaining n-grams
     starts[1:] = ends[:-1] - (NGRAM - 1) * np.arange(1, len(texts))
 
-    # 3. The smallest n-gram of each text in each order.
+    # 3. The first n-gram of each text in each order: the smallest product of a hash and the number of the order. The
+    # array of products is the largest one here, so it is reused.
     hashes = (mix(values[is_inside], 0) >> np.uint64(32)).astype(np.uint32)
     smallest = np.empty((len(_ORDERS), len(texts)), dtype=np.uint32)
-    ordered = np.empty_like(hashes)
+    products = np.empty_like(hashes)
     for order, row in zip(_ORDERS, smallest, strict=True):
-        np.multiply(hashes, order, out=ordered)
-        np.minimum.reduceat(ordered, starts, out=row)
+        np.multiply(hashes, order, out=products)
+        np.minimum.reduceat(products, starts, out=row)
     return smallest
 
 
@@ -120,34 +122,38 @@ class NearDuplicateIndex:
             threshold: smallest Jaccard similarity of near-duplicates.
         """
         pair_count = len(self._ends) - 1
-        survivors = np.full(pair_count, -1, dtype=np.int64)  # of each dropped pair, the one that it repeats
+        survivors = np.full(pair_count, -1, dtype=np.int64)  # for each dropped pair, the one that it repeats
         if len(candidates) == 0:  # an empty file has no memory map
             return survivors
         self._bands.flush()
         bands = np.memmap(self._bands, dtype=np.uint64, mode="r", shape=(pair_count, BANDS))
 
-        # 1. The comparisons of all bands. Each pair of places is one integer, so that `np.unique` sorts them and
-        # removes repetitions.
+        # 1. Which pairs to compare, by all bands. A comparison of two places in `candidates` is one integer: the later
+        # place times `count`, plus the earlier one. So `np.unique` sorts by the later place and removes repetitions.
         count = len(candidates)
         comparisons = np.empty(0, dtype=np.int64)
         for band in range(BANDS):
             later_places, earlier_places = _places_with_equal_keys(bands[candidates, band])
             comparisons = np.unique(np.concatenate([comparisons, later_places * count + earlier_places]))
 
-        # 2. Compare the texts in the order of `candidates`.
+        # 2. Compare the texts in the order of `candidates`. An earlier pair that is dropped already stands for the one
+        # that it repeats.
         ngrams = functools.lru_cache(_CACHED_TEXTS)(self._ngrams)
         for comparison in comparisons:
-            later, earlier = (int(candidates[place]) for place in divmod(int(comparison), count))
+            later_place, earlier_place = divmod(int(comparison), count)
+            later, earlier = int(candidates[later_place]), int(candidates[earlier_place])
             if survivors[later] >= 0:  # it is dropped already
                 continue
             survivor = earlier if survivors[earlier] < 0 else int(survivors[earlier])
-            first, second = ngrams(later), ngrams(survivor)
-            shared = len(first & second)
-            if shared / (len(first) + len(second) - shared) >= threshold:
+            later_ngrams, survivor_ngrams = ngrams(later), ngrams(survivor)
+            shared = len(later_ngrams & survivor_ngrams)
+            similarity = shared / (len(later_ngrams) + len(survivor_ngrams) - shared)
+            if similarity >= threshold:
                 survivors[later] = survivor
         return survivors
 
     def _ngrams(self, number: int) -> set[str]:
+        """Return the set of n-grams of a pair, of which the file has the folded text."""
         start, end = self._ends[number], self._ends[number + 1]
         self._texts.seek(start)
         text = self._texts.read(end - start).decode()
@@ -160,15 +166,19 @@ def _places_with_equal_keys(keys: Hashes) -> tuple[Numbers, Numbers]:
     A place is compared with the first and the last of the earlier places that have its key, not with all of them. The
     key 0 means none.
     """
-    # The places in the order of their keys; equal keys keep their order.
+    # 1. The places in the order of their keys; equal keys are neighbours, and keep their order.
     order = np.flatnonzero(keys)
     order = order[np.argsort(keys[order], kind="stable")]
-    ordered = keys[order]
-    repeated = np.flatnonzero(ordered[1:] == ordered[:-1]) + 1
-    # Equal keys are neighbours, so a key begins where it is not repeated.
+    ordered_keys = keys[order]
+
+    # 2. In this order: where a key is equal to the one before it, and where the run of each key begins. A run begins
+    # where a key is not repeated.
+    repeated = np.flatnonzero(ordered_keys[1:] == ordered_keys[:-1]) + 1
     begins = np.arange(len(order))
     begins[repeated] = 0
     begins = np.maximum.accumulate(begins)
+
+    # 3. Each repeated place twice: with the first place of its run, and with the one before it.
     first = order[begins[repeated]]
     last = order[repeated - 1]
     return np.tile(order[repeated], 2), np.concatenate([first, last])

@@ -48,15 +48,19 @@ def number_agreement(source: str, target: str) -> float:
     A number is also in common if the other side spells it in words, or writes a decade short (1970s, دهه ۷۰). A list
     number at the beginning is ignored. A date of the Persian calendar gives 1.
     """
+    # 1. Numbers that agree as a whole: they differ in their separators only, or are dates of two calendars.
     source_numbers, target_numbers = numbers_of(source), numbers_of(target)
-    same_digits = "".join(source_numbers) == "".join(target_numbers)  # only their separators differ
-    if same_digits or _PERSIAN_DATE.search(target) or _same_year(source_numbers, target_numbers):
+    has_same_digits = "".join(source_numbers) == "".join(target_numbers)
+    if has_same_digits or _PERSIAN_DATE.search(target) or _same_year(source_numbers, target_numbers):
         return 1.0
-    # Which numbers of each side does the other side have in any form?
+
+    # 2. The numbers of each side, without the number of a list item.
     source_set = set(source_numbers[1:] if _LIST_NUMBER.match(source) else source_numbers)
     target_set = set(target_numbers[1:] if _LIST_NUMBER.match(target) else target_numbers)
     if not source_set or not target_set:
         return 1.0
+
+    # 3. Those that the other side has in any form, as shares.
     source_in_target = source_set & _numbers_in_any_form(target_numbers, target, _PERSIAN_NUMBERS)
     target_in_source = target_set & _numbers_in_any_form(source_numbers, source, _ENGLISH_NUMBERS)
     return max(len(source_in_target) / len(source_set), len(target_in_source) / len(target_set))
@@ -98,4 +102,5 @@ def _same_year(source_numbers: Sequence[str], target_numbers: Sequence[str]) -> 
 
 
 def _years(numbers: Sequence[str]) -> set[int]:
+    """Return the numbers that may be years: those of three or four digits."""
     return {int(number) for number in numbers if len(number) in (3, 4)}

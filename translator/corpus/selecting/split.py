@@ -63,10 +63,13 @@ def assign_splits(source: SourceConfig, config: SplitConfig, source_keys: Hashes
     block is cut). `hash`: the pairs with the smallest mixed source keys, whatever the line order. Equal sources
     on both sides of a border are dropped later. A CorpusError says that the source has too few pairs.
     """
+    # 1. A source for one split.
     count = len(source_keys)
-    codes: Fates = np.full(count, TRAIN, dtype=np.int8)
+    fates: Fates = np.full(count, TRAIN, dtype=np.int8)
     if source.use != "auto":
-        return np.full_like(codes, SPLITS.index(source.use))
+        return np.full_like(fates, SPLITS.index(source.use))
+
+    # 2. The number of pairs to hold out.
     validation, test = held_out_size(config.validation, count), held_out_size(config.test, count)
     if validation + test > count:
         raise CorpusError(
@@ -75,16 +78,16 @@ def assign_splits(source: SourceConfig, config: SplitConfig, source_keys: Hashes
             "corpus.split.test, or give the source `use: train`"
         )
 
-    # The pairs in the order of holding out: test, then validation.
+    # 3. The pairs in the order of holding out: test, then validation; the others are for training.
     if config.method == "hash":
         order = np.argsort(mix(source_keys, _SEED), kind="stable")
     elif config.block_size is not None:
         order = _drawn_blocks(count, config.block_size, f"{_SEED} {source.name}")
     else:
-        order = np.arange(count, dtype=np.int64)[::-1]
-    codes[order[:test]] = TEST
-    codes[order[test : test + validation]] = VALIDATION
-    return codes
+        order = np.arange(count, dtype=np.int64)[::-1]  # from the end of the source
+    fates[order[:test]] = TEST
+    fates[order[test : test + validation]] = VALIDATION
+    return fates
 
 
 def _drawn_blocks(count: int, block_size: int, seed: str) -> Numbers:

@@ -58,7 +58,7 @@ def read_lines(source: int | Path, column: str | None = None) -> Lines:
 
     number = 0
     all_ascii = True  # up to here
-    for data in whole_lines(data_blocks, label, LONGEST_LINE):
+    for data in whole_lines(data_blocks, label):
         # 2. The start of a text shows its form, and the first characters beyond ASCII show whether it is UTF-8.
         if number == 0:
             _refuse_unread_form(label, name, data)
