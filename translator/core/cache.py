@@ -64,9 +64,9 @@ class SelfCache:
             self._grow(new.key)
         sentences = len(new.key)
         # Write the newest entries. If w is 1, each of the W hypotheses gets the same one.
-        position = self._positions[self.length][:sentences]  # (n, 2, H, W, K)
-        position[:, 0] = new.key
-        position[:, 1] = new.value
+        newest = self._positions[self.length][:sentences]  # (n, 2, H, W, K)
+        newest[:, 0] = new.key
+        newest[:, 1] = new.value
         self.length += 1
         # Return the entries of all hypotheses of a sentence; biases choose those of a branch.
         end = self.length * self.width
@@ -97,7 +97,8 @@ class SelfCache:
         by_position = buffer.permute(0, 3, 2, 4, 1, 5)
         self._positions = by_position.unbind(0)
         # Views of all positions, for reading: (2, B, H, C * W, K).
-        by_kind = buffer.flatten(0, 1).permute(1, 2, 3, 0, 4)
+        all_entries = buffer.flatten(0, 1)  # (C * W, 2, B, H, K)
+        by_kind = all_entries.permute(1, 2, 3, 0, 4)
         self._all = KeyValue(key=by_kind[0], value=by_kind[1])
 
 
@@ -156,6 +157,8 @@ class DecoderCache:
         Args:
             layers: one for each decoder layer.
             cross_mask: (B, 1, 1, S) bool, True = may attend.
+            heads: H.
+            width: W.
             dtype: type of the attention scores.
         """
         self.layers = layers
@@ -166,6 +169,8 @@ class DecoderCache:
         # Two permutations, (n,) each, the inverses of each other; None as long as they are the identity.
         self._lane_of_sentence: Tensor | None = None
         self._sentence_in_lane: Tensor | None = None
+
+        # The biases on the source never change; those on the target grow by W entries in each step.
         source_bias = torch.zeros(cross_mask.shape, dtype=dtype, device=cross_mask.device)
         source_bias.masked_fill_(~cross_mask, -torch.inf)
         self._source_bias = source_bias.expand(-1, heads, -1, -1).contiguous()  # (B, H, 1, S), by lane
@@ -210,7 +215,8 @@ class DecoderCache:
             self._branches = self._branches.index_select(0, rows)
         # Sentences without rows have ended: free their lanes.
         if len(rows) < self.count * self.width:
-            self._remove_others(rows[:: self.width] // self.width)
+            first_rows = rows[:: self.width]  # (n',) one row of each sentence that stays
+            self._remove_others(first_rows // self.width)
 
     def _remove_others(self, sentences: Tensor) -> None:
         """Keep only `sentences` (n',) int64, ascending; they fill the first n' lanes."""
@@ -220,16 +226,16 @@ class DecoderCache:
         lanes = self.to_sentences(lane_numbers)[sentences]  # (n',)
 
         # 2. Move those in lanes from n' on to the free lanes below.
-        outside = lanes >= count
-        is_free = torch.ones(count, dtype=torch.bool, device=lanes.device)
-        is_free.index_fill_(0, lanes[~outside], False)
-        old = lanes[outside]
+        must_move = lanes >= count  # (n',)
+        is_free = torch.ones(count, dtype=torch.bool, device=lanes.device)  # (n',)
+        is_free.index_fill_(0, lanes[~must_move], False)
+        old = lanes[must_move]
         new = is_free.nonzero().squeeze(1)
         if len(old) > 0:
             self._source_bias[new] = self._source_bias[old]
             for layer in self.layers:
                 layer.move(old, new)
-            lanes = lanes.masked_scatter(outside, new)
+            lanes = lanes.masked_scatter(must_move, new)
 
         # 3. Keep the lane of each sentence, and the inverse permutation.
         self.count = count

@@ -176,6 +176,7 @@ def beam_search(
     enough_finished = 2 * width if width > 1 else 1  # a beam of one is greedy search
     count_of_sentences, device = len(source), source.device
     limits = longest.to(device)  # (B,)
+    # The hypotheses of sentence i are the rows i * W to i * W + W - 1 of the model's state.
     first_rows = torch.arange(0, count_of_sentences * width, width, device=device).unsqueeze(1)  # (B, 1)
 
     # The beams of the unfinished sentences. All hypotheses of a beam start equal: the first alone scores above -inf, so
@@ -211,12 +212,12 @@ def beam_search(
         finished_scores = extensions.scores.masked_fill(~has_ended, -math.inf)[:, :width]  # (n, W)
         best_finished = torch.maximum(best_finished, finished_scores.amax(dim=1))
 
-        # 4. The first W without EOS form the next beam, best first.
+        # 4. The first W without EOS form the next beam, best first: a stable sort puts them before those with EOS.
         ranks = has_ended.int().sort(dim=1, stable=True).indices[:, :width]  # (n, W)
         scores = extensions.scores.gather(1, ranks)
         tokens = extensions.tokens.gather(1, ranks)
         parents = extensions.parents.gather(1, ranks)
-        rows = parents + first_rows[: len(parents)]  # (n, W) of the model's state
+        rows = parents + first_rows[: len(parents)]  # (n, W) of the model's state: the hypotheses that are continued
         if constraints is not None:
             produced = produced.gather(1, parents.unsqueeze(2).expand_as(produced))
             produced = torch.cat((produced, tokens.unsqueeze(2)), dim=2)
@@ -260,7 +261,7 @@ def best_extensions(scores: Tensor, logits: Tensor, forbidden: Tensor | None, to
     width = scores.size(1)
     logits = logits.float()
 
-    # 1. The best next tokens of each hypothesis: the best extensions of a beam have at most 2 W of one.
+    # 1. The 2 W best next tokens of each hypothesis. No more can be among the 2 W best extensions of its beam.
     if forbidden is None:
         # PAD, UNK and SOS are the lowest ids.
         producible = logits[:, FIRST_PRODUCED:]  # a view: no copy of size V
@@ -268,12 +269,12 @@ def best_extensions(scores: Tensor, logits: Tensor, forbidden: Tensor | None, to
         log_probabilities = log_probabilities_of(tokens, logits)  # (R, C) over the whole vocabulary
     else:
         best = top_k(logits.masked_fill(forbidden, -torch.inf), 2 * width)
-        tokens = best.indices
+        tokens = best.indices  # (R, C); forbidden ones are among them where fewer than C are allowed
         log_probabilities = log_probabilities_of(tokens, logits)
         log_probabilities = log_probabilities.masked_fill(best.values == -torch.inf, -torch.inf)
 
-    # 2. The best of all.
-    count = tokens.size(1)
+    # 2. The best extensions of all hypotheses of a beam: W hypotheses with C next tokens each.
+    count = tokens.size(1)  # C
     totals = (scores.unsqueeze(2) + log_probabilities.reshape(-1, width, count)).flatten(1)  # (n, W * C)
     tokens = tokens.reshape(-1, width * count)  # (n, W * C)
     best_totals = top_k(totals, 2 * width)
@@ -284,24 +285,27 @@ def best_extensions(scores: Tensor, logits: Tensor, forbidden: Tensor | None, to
 def _best_hypotheses(
     steps: Sequence[BeamStep], limits: list[int], count: int, settings: SearchSettings
 ) -> list[list[Hypothesis]]:
-    """Return the best `count` hypotheses of each of B sentences, best first; finished ones precede those cut off."""
+    """Return the best `count` hypotheses of each of B sentences, best first; finished ones precede those cut off.
+
+    `steps` are those of the search from its first to its last; `limits` are the B length limits, EOS included.
+    """
     # 1. Put all steps into tables; sentences that have left the batch have scores of -inf.
     shape = (len(steps), len(limits), steps[0].back_pointers.size(1))  # (L, B, 2 W)
     back_pointers = np.zeros(shape, np.int64)
     tokens = np.zeros(shape, np.int64)
     scores = np.full(shape, -np.inf)
     for index, step in enumerate(steps):
-        going = step.sentences.cpu().numpy()
-        back_pointers[index, going] = step.back_pointers.cpu().numpy()
-        tokens[index, going] = step.extensions.tokens.cpu().numpy()
-        scores[index, going] = step.extensions.scores.cpu().numpy()
+        unfinished = step.sentences.cpu().numpy()
+        back_pointers[index, unfinished] = step.back_pointers.cpu().numpy()
+        tokens[index, unfinished] = step.extensions.tokens.cpu().numpy()
+        scores[index, unfinished] = step.extensions.scores.cpu().numpy()
 
     # 2. A hypothesis ends with EOS or at the length limit, if it is among the first W of its step.
     lengths = np.arange(1, len(steps) + 1)  # (L,)
     at_limit = lengths[:, None] == np.array(limits)  # (L, B)
     is_ending = ((tokens == EOS) | at_limit[:, :, None]) & (scores > -np.inf)  # (L, B, 2 W)
     is_ending[:, :, settings.beam_size :] = False
-    last_steps, sentences, ranks = is_ending.nonzero()  # (E,) each
+    last_steps, sentences, ranks = is_ending.nonzero()  # (E,) each: where in the tables it ends
     finished = tokens[is_ending] == EOS  # (E,)
 
     # 3. Rank the endings of a sentence: finished ones first, then by normalized score, then the shortest.
@@ -309,9 +313,10 @@ def _best_hypotheses(
     normalized_scores = scores[is_ending] / penalties[last_steps]  # (E,)
     order = np.lexsort((ranks, last_steps, -normalized_scores, ~finished, sentences))  # the last key decides first
 
-    # 4. Take the best of each sentence.
-    first_of_sentence = np.searchsorted(sentences[order], np.arange(len(limits)))  # (B,)
-    places = np.arange(len(order)) - first_of_sentence[sentences[order]]
+    # 4. Take the best `count` of each sentence, whose endings are neighbours in `order`.
+    ordered_sentences = sentences[order]  # (E,) ascending
+    first_of_sentence = np.searchsorted(ordered_sentences, np.arange(len(limits)))  # (B,)
+    places = np.arange(len(order)) - first_of_sentence[ordered_sentences]  # (E,) 0 for the best of a sentence
     best = order[places < count]  # (N,)
     last_steps, sentences, ranks, finished = last_steps[best], sentences[best], ranks[best], finished[best]
 
@@ -326,6 +331,7 @@ def _best_hypotheses(
         ranks[reached] = back_pointers[cells]
     token_scores = np.diff(path_scores, axis=1, prepend=0.0).astype(np.float32)  # (N, L)
 
+    # 6. Cut each path after its last token, and sort the hypotheses by sentence; they are still best first.
     results: list[list[Hypothesis]] = [[] for _ in limits]
     for row, sentence in enumerate(sentences.tolist()):
         length = int(last_steps[row]) + 1  # EOS counts
