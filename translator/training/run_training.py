@@ -187,5 +187,5 @@ def _evaluate(
         return scores, []
     LOGGER.info("training is over: %s; evaluating the best checkpoint", reason)
     evaluation = evaluate_systems([System((run,), checkpoint)], own_recipe=True)
-    show_test_scores(run.tensorboard_folder, evaluation.scores, has_own_set=True)
+    show_test_scores(run.tensorboard_folder, evaluation.scores)
     return evaluation.scores, evaluation.samples
