@@ -42,11 +42,14 @@ def build_learner(
         choices: the forms that suit the machine.
         distributed: the ranks that share each update.
     """
+    # 1. The model and its loss.
     settings = config.training
     model = build_model(config, vocabularies, device)
     loss = TeacherForcing(model, settings.label_smoothing, settings.r_drop, head_loss=blockwise_head_loss)
     if choices.compile:
         loss = compile_loss(loss)
+
+    # 2. What trains it: plain forms, or those of `speed/`.
     return Learner(
         loss=loss,
         optimizer=_optimizer_of(model, config, choices),

@@ -28,7 +28,7 @@ _SHOWN_AT: Final = (0.0, 0.1)  # shares of `training.max_steps` after which tran
 
 
 class _StopAskedError(Exception):
-    """A stop signal has arrived during a validation."""
+    """A stop signal has arrived during a validation; `Trainer.validate` raises it, `_train_to_limit` catches it."""
 
 
 def initial_state(
@@ -44,12 +44,14 @@ def initial_state(
         _initialize_weights(config, data, learner.loss.model)  # the other ranks receive them
     state = TrainingState(config, run, data, learner.loss.model, learner.optimizer, writes=distributed.main)
 
-    # Rank 0 restores before the barrier, since it cleans up after a killed process, the others after it.
+    # Rank 0 restores before the barrier, since it cleans up after a killed process; the others restore after it.
     if not distributed.main:
         distributed.barrier()
     state.restore()
     if distributed.main:
         distributed.barrier()
+
+    # All ranks must go on from the same place.
     place = {
         "step": state.progress.step,
         "position in the text": str(state.position),
@@ -91,7 +93,7 @@ class Trainer:
         self._clock = Clock(self.progress, distributed.exchange, lambda: stop.requested)
         self._validator = Validator(state.config, state.data, state.shipped_model, arithmetic)
         self._intervals = self._settings.intervals
-        if not self._validator.has_text:
+        if not self._validator.has_text:  # then no validation is ever due
             self._intervals = replace(self._intervals, validate_every=None)
         self._monitor = Monitor(state, distributed)
 
@@ -132,7 +134,7 @@ class Trainer:
                 self._show_translations()
                 self._monitor.restart_clock()
                 return train(self._learner, batches, self.progress, limits, self._intervals, self, self._clock)
-        except _StopAskedError:
+        except _StopAskedError:  # of `validate`
             return None
         except Interrupted:
             # A second signal interrupted an update: weights and progress may be inconsistent.
@@ -153,7 +155,7 @@ class Trainer:
     def validate(self) -> None:
         """Validate and report on rank 0, and save; on a stop signal, raise on all ranks."""
         self._monitor.report()
-        # Rank 0 validates. If it is asked to stop meanwhile, it has no scores, and so all ranks stop.
+        # 1. Rank 0 validates. If it is asked to stop meanwhile, it has no scores, and so all ranks stop.
         validation = None
         if self._distributed.main:
             with contextlib.suppress(_StopAskedError), uncompiled():
@@ -161,11 +163,15 @@ class Trainer:
         scores = self._distributed.of_main(None if validation is None else validation.scores)
         if scores is None:
             raise _StopAskedError
+
+        # 2. All ranks record the scores; rank 0 shows them.
         is_best = self.progress.note_validation(scores, self._settings.best_metric)
         if validation is not None:
             with uncompiled():
                 self._monitor.validated(validation, is_best, self._validator)
-        self._save()  # an earlier checkpoint of this step lacks the scores
+
+        # 3. Save, even if this step is saved: that checkpoint lacks the scores.
+        self._save()
 
     def save(self) -> None:
         """Save the current step, unless it is saved."""
