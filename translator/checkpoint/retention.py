@@ -19,6 +19,7 @@ def newest_whole(folder: Path) -> LoadedCheckpoint | None:
 
     Raises CheckpointError: all checkpoints are damaged, or the format of one is unsupported.
     """
+    # Try the newest first. What is wrong with damaged ones is told when it is clear which one replaces them.
     damages = []
     for step in reversed(steps_saved(folder)):
         try:

@@ -39,6 +39,7 @@ def open_tokens(
     Stores are in `<prepared_directory>/tokens-<fingerprint>/<split>`, and are written if they are missing.
 
     Args:
+        corpus: the prepared text.
         subword: the models that encode it.
         normalizer: normalizes the validation text, which is stored as read.
         prepared_directory: where the folder is made.
@@ -78,6 +79,7 @@ def _write_stores(
     corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer, folder: Path, processes: int
 ) -> None:
     """Write each stored split to `<folder>/<split>`."""
+    # What each process makes for itself: the function that encodes a block.
     source_side, target_side = corpus.sides
     encoder = partial(
         BlockEncoder,
@@ -88,6 +90,8 @@ def _write_stores(
         normalizer.rules,
         threads=1 if processes > 1 else ALL_CORES,
     )
+
+    # The blocks of all splits are one sequence, of which each split takes its own number of pairs.
     with contextlib.closing(map_in_order(encoder, _blocks(corpus), processes)) as encoded_blocks:
         for split in STORED_SPLITS:
             source_writer = TokenWriter(folder / split, source_side, subword.source.vocabulary_size)

@@ -97,12 +97,16 @@ class DataHandler:
         )
 
     def _measured(self, split: StoredSplit) -> list[LengthReport]:
-        """Return a report of each source of `split`; warn of the pairs that do not fit into a row."""
+        """Return a report of each source of `split`; warn of the pairs that do not fit into a row.
+
+        Raises CorpusError: no training pair fits.
+        """
+        # 1. Measure the pairs of each source, which have consecutive numbers.
         store = self._stores[split]
         reports = []
         for name, (start, end) in zip(store.pairs, itertools.pairwise(store.starts.tolist()), strict=True):
             source_lengths, target_lengths = store.lengths(np.arange(start, end))
-            longer_side = np.maximum(source_lengths, target_lengths)
+            longer_side = np.maximum(source_lengths, target_lengths)  # tokens of each pair
             fits = longer_side <= self._row_length
             report = LengthReport(
                 split=split,
@@ -115,6 +119,7 @@ class DataHandler:
             )
             reports.append(report)
 
+        # 2. Tell how many do not fit.
         over_long = sum(report.over_long for report in reports)
         if over_long == 0:
             return reports

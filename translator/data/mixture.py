@@ -40,6 +40,8 @@ def mixture_rows(pairs: Mapping[str, int], weights: Mapping[str, float], tempera
     heaviest_weight = max(weights[name] for name, count in pairs.items() if count)
     masses = np.array([weights[name] / heaviest_weight * pairs[name] ** (1 / temperature) for name in pairs])
     shares = masses / masses.sum()
+
+    # Each source gets its share of the draws.
     total = sum(pairs.values())
     rows = []
     for name, share in zip(pairs, shares.tolist(), strict=True):

@@ -72,7 +72,8 @@ class BlockEncoder:
         targets: list[str] = []
         for source, target in pairs:
             if not is_normalized:
-                source, target = self._normalizer.source(source), self._normalizer.target(target)
+                source = self._normalizer.source(source)
+                target = self._normalizer.target(target)
             source, target = training_pair(source, target, self._placeholders)
             sources.append(source)
             targets.append(target)

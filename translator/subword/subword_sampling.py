@@ -46,15 +46,16 @@ class SubwordSampler:
         self._longest_piece = max(map(len, ids))  # characters
         # BPE scores are merge numbers, 0, -1, -2…; a unigram score is a logarithm.
         self._is_bpe = all(score.is_integer() for score in scores.values())
-        self._last_pieces = lru_cache(maxsize=_KEPT_WORDS)(self._forward_filtered)
+        self._last_pieces = lru_cache(maxsize=_KEPT_WORDS)(self._weighed_last_pieces)
 
     def sample(self, text: str, seed: str) -> list[int]:
         """Return the ids of a random segmentation of `text`, without special tokens."""
         random = Random(seed)
-        segment = self._merged if self._is_bpe else self._backward_sampled
+        pieces_of = self._bpe_pieces if self._is_bpe else self._unigram_pieces
+        words = self._normalize(text).split(_SPACE)[1:]  # nothing precedes the space of the first word
         ids: list[int] = []
-        for word in self._normalize(text).split(_SPACE)[1:]:
-            for piece in segment(_SPACE + word, random):
+        for word in words:
+            for piece in pieces_of(_SPACE + word, random):
                 # Unknown characters are spelled in bytes, or as one UNK for neighbours.
                 if piece in self._ids:
                     ids.append(self._ids[piece])
@@ -64,32 +65,34 @@ class SubwordSampler:
                     ids.append(UNK)
         return ids
 
-    def _forward_filtered(self, word: str) -> list[tuple[list[int], list[float]]]:
+    def _weighed_last_pieces(self, word: str) -> list[tuple[list[int], list[float]]]:
         """Return, for each end in `word`, the starts of the pieces that can end there, and the weights of these pieces.
 
         A weight is the share of a piece in all segmentations up to its end; an unknown character is a piece of
-        probability 1. Logarithms keep long words within a float's range.
+        probability 1. Logarithms keep long words within a float's range. This is forward filtering (Kudo 2018 §3.3).
         """
         log_sums = [0.0]  # of the probabilities of all segmentations up to an end
         last_pieces = []
         for end in range(1, len(word) + 1):
+            # 1. The pieces that can end here, each after all segmentations up to its start.
             starts = []
             logarithms = []
             for start in range(max(0, end - self._longest_piece), end):
                 score = self._scores.get(word[start:end])
                 if score is None and start == end - 1:
-                    score = 0.0
+                    score = 0.0  # an unknown character
                 if score is not None:
                     starts.append(start)
                     logarithms.append(log_sums[start] + self._strength * score)
+            # 2. Their weights, relative to the highest, and the sum for the ends after this one.
             highest = max(logarithms)
             weights = [math.exp(logarithm - highest) for logarithm in logarithms]
             log_sums.append(highest + math.log(sum(weights)))
             last_pieces.append((starts, weights))
         return last_pieces
 
-    def _backward_sampled(self, word: str, random: Random) -> list[str]:
-        """Return the pieces of `word`, drawn from the last to the first (Kudo 2018 §3.3)."""
+    def _unigram_pieces(self, word: str, random: Random) -> list[str]:
+        """Return the pieces of `word`, drawn from the last to the first: backward sampling (Kudo 2018 §3.3)."""
         last_pieces = self._last_pieces(word)
         pieces = []
         end = len(word)
@@ -100,7 +103,7 @@ class SubwordSampler:
             end = start
         return pieces[::-1]
 
-    def _merged(self, word: str, random: Random) -> list[str]:
+    def _bpe_pieces(self, word: str, random: Random) -> list[str]:
         """Return the pieces after BPE merges, best first; each round drops each pair with probability `strength`.
 
         BPE-dropout (Provilkov et al. 2020 §3).
@@ -117,4 +120,5 @@ class SubwordSampler:
                     best_place = place
             if best_place < 0:
                 return symbols
+            # Merge it.
             symbols[best_place : best_place + 2] = [symbols[best_place] + symbols[best_place + 1]]
