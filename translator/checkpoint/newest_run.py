@@ -42,4 +42,4 @@ def _is_finished(run: RunFolder) -> bool:
         seconds=state.progress.get("seconds", 0.0),
         validations_without_gain=state.progress.get("validations_without_gain", 0),
     )
-    return stopping(progress, run.config().training.limits) is not None and run.subword_folder.is_dir()
+    return stopping(progress, run.config().training.loop_settings) is not None and run.subword_folder.is_dir()

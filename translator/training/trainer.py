@@ -92,15 +92,15 @@ class Trainer:
         self._stop = stop
         self._clock = Clock(self.progress, distributed.exchange, lambda: stop.requested)
         self._validator = Validator(state.config, state.data, state.shipped_model, arithmetic)
-        self._intervals = self._settings.intervals
+        self._loop_settings = self._settings.loop_settings
         if not self._validator.has_text:  # then no validation is ever due
-            self._intervals = replace(self._intervals, validate_every=None)
+            self._loop_settings = replace(self._loop_settings, validate_every=None)
         self._monitor = Monitor(state, distributed)
 
     @property
     def finished(self) -> str | None:
         """The reason why training is complete, or None."""
-        if validation_is_due(self.progress, self._settings.limits, self._intervals):
+        if validation_is_due(self.progress, self._loop_settings):
             return None
         return self._settings.finished(self.progress)
 
@@ -128,12 +128,11 @@ class Trainer:
             self._distributed.world_size,
             on_gpu=self._learner.loss.model.head_weight.is_cuda,
         )
-        limits = self._settings.limits
         try:
             with contextlib.closing(batches):
                 self._show_translations()
                 self._monitor.restart_clock()
-                return train(self._learner, batches, self.progress, limits, self._intervals, self, self._clock)
+                return train(self._learner, batches, self.progress, self._loop_settings, self, self._clock)
         except _StopAskedError:  # of `validate`
             return None
         except Interrupted:
@@ -204,7 +203,7 @@ class Trainer:
     def _show_translations(self) -> None:
         """Show early how the model translates a few sentences, unless a validation is about to show them."""
         is_early = self.progress.step in [int(share * self._settings.max_steps) for share in _SHOWN_AT]
-        is_due = validation_is_due(self.progress, self._settings.limits, self._intervals)
+        is_due = validation_is_due(self.progress, self._loop_settings)
         if self._distributed.main and is_early and not is_due and self._validator.has_text:
             with uncompiled():
                 self._monitor.show_translations(self._validator.watch())
