@@ -78,18 +78,11 @@ class Prohibition(Protocol):
         """
 
 
-class Largest(NamedTuple):
-    """The largest values of each row, largest first."""
+def largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Return the `count` largest values of each row of `values` (R, V), largest first, and their indices, (R, C) each.
 
-    values: Tensor  # (R, C)
-    indices: Tensor  # (R, C) int64
-
-
-def largest(values: Tensor, count: int) -> Largest:
-    """Return the `count` largest values of each row of `values` (R, V); ties go to the lowest index.
-
-    `torch.topk` alone leaves the order of ties open, so that a translation could differ between machines. C is
-    `count`, or V if that is smaller. `speed/top_k.py` has a form for a GPU.
+    Ties go to the lowest index. `torch.topk` alone leaves their order open, so that a translation could differ between
+    machines. C is `count`, or V if that is smaller. `speed/top_k.py` has a form for a GPU.
     """
     vocabulary = values.size(1)
     count = min(count, vocabulary)
@@ -104,11 +97,11 @@ def largest(values: Tensor, count: int) -> Largest:
     if len(tied_rows) > 0:
         in_order = values[tied_rows].sort(dim=1, descending=True, stable=True).indices
         indices[tied_rows] = in_order[:, : indices.size(1)]
-    return Largest(values=best[:, :count], indices=indices[:, :count])
+    return best[:, :count], indices[:, :count]
 
 
-TopK = Callable[[Tensor, int], Largest]
-"""Returns the largest values of rows, as `largest` does."""
+TopK = Callable[[Tensor, int], tuple[Tensor, Tensor]]
+"""Returns the largest values of rows and their indices, as `largest` does."""
 
 
 def log_probabilities_of(tokens: Tensor, logits: Tensor) -> Tensor:
@@ -265,21 +258,21 @@ def best_extensions(scores: Tensor, logits: Tensor, forbidden: Tensor | None, to
     if forbidden is None:
         # PAD, UNK and SOS are the lowest ids.
         producible = logits[:, FIRST_PRODUCED:]  # a view: no copy of size V
-        tokens = top_k(producible, 2 * width).indices + FIRST_PRODUCED  # (R, C)
+        _, indices = top_k(producible, 2 * width)
+        tokens = indices + FIRST_PRODUCED  # (R, C)
         log_probabilities = log_probabilities_of(tokens, logits)  # (R, C) over the whole vocabulary
     else:
-        best = top_k(logits.masked_fill(forbidden, -torch.inf), 2 * width)
-        tokens = best.indices  # (R, C); forbidden ones are among them where fewer than C are allowed
+        # Where fewer than C tokens are allowed, forbidden ones are among them, with logits of -inf.
+        token_logits, tokens = top_k(logits.masked_fill(forbidden, -torch.inf), 2 * width)  # (R, C) each
         log_probabilities = log_probabilities_of(tokens, logits)
-        log_probabilities = log_probabilities.masked_fill(best.values == -torch.inf, -torch.inf)
+        log_probabilities = log_probabilities.masked_fill(token_logits == -torch.inf, -torch.inf)
 
     # 2. The best extensions of all hypotheses of a beam: W hypotheses with C next tokens each.
     count = tokens.size(1)  # C
     totals = (scores.unsqueeze(2) + log_probabilities.reshape(-1, width, count)).flatten(1)  # (n, W * C)
     tokens = tokens.reshape(-1, width * count)  # (n, W * C)
-    best_totals = top_k(totals, 2 * width)
-    parents = best_totals.indices // count
-    return Extensions(scores=best_totals.values, parents=parents, tokens=tokens.gather(1, best_totals.indices))
+    best_totals, places = top_k(totals, 2 * width)  # (n, 2 W) each
+    return Extensions(scores=best_totals, parents=places // count, tokens=tokens.gather(1, places))
 
 
 def _best_hypotheses(

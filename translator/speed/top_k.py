@@ -10,7 +10,7 @@ from typing import Final
 import torch
 from torch import Tensor
 
-from translator.core.search import Largest, TopK, largest
+from translator.core.search import TopK, largest
 
 GROUP_SIZE: Final = 32  # adjacent values that share a maximum
 
@@ -20,8 +20,8 @@ def top_k_on(device: torch.device) -> TopK:
     return largest_of_groups if device.type == "cuda" else largest
 
 
-def largest_of_groups(values: Tensor, count: int) -> Largest:
-    """Return the `count` largest values of each row of `values` (R, V), without reading a value; see `largest`.
+def largest_of_groups(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Return what `largest` does for `values` (R, V), without reading a value from the GPU.
 
     The `count` largest values lie in the `count` groups of adjacent values that have the largest maxima. This holds
     with ties, too: a group whose maximum is larger, or equal and more to the left, has a value that comes first. The
@@ -47,4 +47,4 @@ def largest_of_groups(values: Tensor, count: int) -> Largest:
     candidates = candidates.clamp(max=size - 1)
     candidate_values = values.gather(1, candidates).masked_fill(is_outside, -torch.inf)
     best = candidate_values.sort(dim=1, descending=True, stable=True)
-    return Largest(values=best.values[:, :count], indices=candidates.gather(1, best.indices[:, :count]))
+    return best.values[:, :count], candidates.gather(1, best.indices[:, :count])
