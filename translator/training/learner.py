@@ -13,7 +13,7 @@ from translator.core.update import ForwardBackward, Gradients, Learner, forward_
 from translator.speed.attention import plain_attention
 from translator.speed.blockwise_loss import blockwise_head_loss
 from translator.speed.compiling import compile_loss
-from translator.speed.device import Arithmetic
+from translator.speed.device import autocast
 from translator.speed.dropout import use_fast_dropout
 from translator.speed.gradients import FlatGradients
 from translator.speed.graph import CapturedForwardBackward
@@ -57,7 +57,7 @@ def build_learner(
         schedule=settings.schedule_settings,
         seed=config.run.seed,
         rank=distributed.rank,
-        forward_backward=_forward_backward(Arithmetic(device, choices.precision), choices),
+        forward_backward=_forward_backward(choices),
     )
 
 
@@ -89,12 +89,12 @@ def _gradients_of(model: Transformer, device: torch.device, distributed: Distrib
     return FlatGradients(parameters, distributed.sum_in_place, config.training.gradient_exchange)
 
 
-def _forward_backward(arithmetic: Arithmetic, choices: Choices) -> ForwardBackward:
-    """Return the pass over a batch in the precision of `arithmetic`, as a CUDA graph if `choices` say so."""
+def _forward_backward(choices: Choices) -> ForwardBackward:
+    """Return the pass over a batch in the chosen precision, as a CUDA graph if `choices` say so."""
 
     def pass_over(loss: TeacherForcing, gradients: Gradients, batch: Batch, weight: torch.Tensor) -> torch.Tensor:
         def loss_in_precision(batch: Batch) -> Losses:
-            with arithmetic.autocast():
+            with autocast(weight.device, choices.precision):
                 return loss(batch)
 
         return forward_backward(loss_in_precision, gradients, batch, weight)

@@ -29,7 +29,7 @@ from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER, log_to_file
 from translator.run.provenance import describe_environment, package_versions
 from translator.run.signals import StopRequest
-from translator.speed.device import Arithmetic, choose_device, model_must_fit
+from translator.speed.device import choose_device, model_must_fit
 from translator.speed.gpu_support import caution_about_gpu
 from translator.training.distributed import Distributed
 from translator.training.learner import build_learner
@@ -116,8 +116,7 @@ def _train_and_evaluate(
     with model_must_fit("choose another run.device, or a smaller model in a new run (model.d_model)"):
         learner = build_learner(config, vocabularies, device, choices, distributed)
         state = initial_state(config, run, data, learner, distributed)
-        arithmetic = Arithmetic(device, choices.precision)
-        trainer = Trainer(state, learner, arithmetic, distributed, stop)
+        trainer = Trainer(state, learner, choices.precision, distributed, stop)
     was_finished = trainer.finished is not None
 
     # 2. The run folder: only after the checkpoint of a resumed run has accepted settings and subword models.

@@ -17,7 +17,7 @@ from translator.run.logging import LOGGER
 from translator.run.signals import StopRequest
 from translator.speed.compiling import uncompiled
 from translator.speed.count_initialization import MOST_PAIRS, initialize_from_counts
-from translator.speed.device import Arithmetic, memory_errors
+from translator.speed.device import Precision, memory_errors
 from translator.training.checkpointing import TrainingState
 from translator.training.distributed import Distributed
 from translator.training.monitoring.monitor import Monitor
@@ -78,11 +78,14 @@ class Trainer:
         self,
         state: TrainingState,
         learner: Learner,
-        arithmetic: Arithmetic,
+        precision: Precision,
         distributed: Distributed,
         stop: StopRequest,
     ) -> None:
-        """Take the state of the run, as `initial_state` returns it, and what makes its updates."""
+        """Take the state of the run, as `initial_state` returns it, and what makes its updates.
+
+        `precision` is that of the learner, for the validation loss.
+        """
         self.progress = state.progress
         self._state = state
         self._config = state.config
@@ -91,7 +94,7 @@ class Trainer:
         self._distributed = distributed
         self._stop = stop
         self._clock = Clock(self.progress, distributed.exchange, lambda: stop.requested)
-        self._validator = Validator(state.config, state.data, state.shipped_model, arithmetic)
+        self._validator = Validator(state.config, state.data, state.shipped_model, precision)
         self._loop_settings = self._settings.loop_settings
         if not self._validator.has_text:  # then no validation is ever due
             self._loop_settings = replace(self._loop_settings, validate_every=None)

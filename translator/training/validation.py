@@ -19,7 +19,7 @@ from translator.evaluation import TranslatedPair, compute_scores
 from translator.inference.engines.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
 from translator.speed.blockwise_loss import blockwise_head_loss
-from translator.speed.device import Arithmetic
+from translator.speed.device import Precision, autocast
 from translator.training.monitoring.losses import LossesBySource, Means
 
 _WATCHED: Final = 3  # sentences that console and TensorBoard show
@@ -42,14 +42,15 @@ class Validator:
     It uses greedy search, since beam search takes five times as long.
     """
 
-    def __init__(self, config: Config, data: DataHandler, model: Transformer, arithmetic: Arithmetic) -> None:
-        """Prepare validations of `model`, with its losses on the device and in the precision of `arithmetic`."""
+    def __init__(self, config: Config, data: DataHandler, model: Transformer, precision: Precision) -> None:
+        """Prepare validations of `model`, with its losses in `precision`, on its device."""
         self._data = data
         self._model = model
-        self._arithmetic = arithmetic
+        self._device = model.head_weight.device
+        self._precision = precision
         # 1. The loss, without label smoothing; and a greedy search with the weights of the moment.
         self._loss = TeacherForcing(model, label_smoothing=0.0, r_drop=0.0, head_loss=blockwise_head_loss)
-        searcher = TorchSearcher([model], arithmetic.device)
+        searcher = TorchSearcher([model], self._device)
         greedy = config.search.model_copy(update={"method": "greedy", "split_sentences": False})
         self.translator = Translator(searcher, data.subword, data.normalizer, greedy, config.batching.max_length)
 
@@ -108,8 +109,8 @@ class Validator:
         losses = LossesBySource(self._data.corpus, "validation")
         for batch in self._data.validation_batches():
             check_stop()
-            with self._arithmetic.autocast():
-                token_losses = self._loss(batch.to(self._arithmetic.device)).of_tokens  # (R, L)
+            with autocast(self._device, self._precision):
+                token_losses = self._loss(batch.to(self._device)).of_tokens  # (R, L)
             losses.add(batch, token_losses)
         return losses.means()
 
