@@ -12,7 +12,7 @@ from translator.checkpoint.state import (
     AVERAGED,
     MODEL_FILE,
     CheckpointState,
-    read_state,
+    read_checkpoint,
     step_folder,
     steps_saved,
 )
@@ -32,7 +32,7 @@ def average_run(run_folder: Path | str, count: int, which: str) -> str:
     run = RunFolder.open(run_folder)
     with hold_folder(run.path):  # a training run could delete checkpoints while they are read
         path = average_checkpoints(run.checkpoints_folder, count, which)
-        steps = ", ".join(map(str, read_state(path).averaged_steps))
+        steps = ", ".join(map(str, read_checkpoint(path).state.averaged_steps))
     return f"{path}: the mean of the weights of steps {steps}; use it with --checkpoint averaged"
 
 

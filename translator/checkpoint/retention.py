@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from translator.checkpoint.files import LoadedCheckpoint, load_checkpoint
-from translator.checkpoint.state import BEST, LAST, DamagedCheckpointError, read_state, step_folder, steps_saved
+from translator.checkpoint.state import BEST, LAST, DamagedCheckpointError, read_checkpoint, step_folder, steps_saved
 from translator.errors import CheckpointError
 from translator.run.files import replace_link, storage_errors
 from translator.run.logging import LOGGER
@@ -63,7 +63,7 @@ def ranked_steps(folder: Path) -> list[int]:
     scores: dict[int, float] = {}
     for step in steps_saved(folder):
         with contextlib.suppress(CheckpointError):
-            score = read_state(step_folder(folder, step)).score
+            score = read_checkpoint(step_folder(folder, step)).state.score
             if score is not None:
                 scores[step] = score
     return sorted(scores, key=lambda step: (-scores[step], step))

@@ -193,8 +193,3 @@ def read_checkpoint(path: Path) -> PinnedCheckpoint:
             raise DamagedCheckpointError(f"{path / tensor_file} is missing or has the wrong length", path)
     identity = hashlib.sha256(content).hexdigest()
     return PinnedCheckpoint(path=path, state=description.state, sha256=description.sha256, identity=identity)
-
-
-def read_state(path: Path) -> CheckpointState:
-    """Return the state of the checkpoint in `path`; errors as `load_checkpoint`."""
-    return read_checkpoint(path).state
