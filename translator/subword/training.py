@@ -125,7 +125,7 @@ def _explain(message: str, config: SubwordConfig, name: str) -> SubwordError | N
     )
 
 
-def draw_lines(corpus: "PreparedCorpus", split: "Split", side: "Side", limit: int, seed: int = _SEED) -> Iterator[str]:
+def draw_lines(corpus: "PreparedCorpus", split: "Split", side: "Side", limit: int) -> Iterator[str]:
     """Yield at most `limit` lines of one side of `split`, drawn uniformly, in order; reads files to their ends."""
     names = corpus.names(split)
     total = sum(corpus.count(split, name) for name in names)
@@ -134,7 +134,7 @@ def draw_lines(corpus: "PreparedCorpus", split: "Split", side: "Side", limit: in
     is_drawn = np.ones(total, dtype=np.bool_)
     if limit < total:
         number_of_side = 0 if side == "en" else 1
-        generator = np.random.PCG64(np.random.SeedSequence([seed, number_of_side]))
+        generator = np.random.PCG64(np.random.SeedSequence([_SEED, number_of_side]))
         keys = generator.random_raw(total)
         by_key = np.argpartition(keys, limit)  # line numbers; the `limit` smallest keys stand first
         is_drawn[by_key[limit:]] = False
