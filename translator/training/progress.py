@@ -22,7 +22,6 @@ def ranking_score(scores: Mapping[str, float], metric: str) -> float | None:
 class TrainingProgress(Progress):
     """The counters and scores of a run, saved in every checkpoint."""
 
-    starts: int = 0  # number of starts and restarts
     best_score: float | None = None  # by `ranking_score`
     last_validation: dict[str, float] = field(default_factory=dict)
     validation_losses: list[list[float]] = field(default_factory=list)

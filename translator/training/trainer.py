@@ -114,7 +114,6 @@ class Trainer:
             Interrupted: a stop signal arrived; the state is saved, and the same call later resumes.
             RunError: too many updates in a row were skipped, memory ran out, or another rank was lost.
         """
-        self.progress.starts += 1
         with self._stop.deferred(), self._monitor.watching(), memory_errors(self._config):
             with self._stop.immediate():
                 self._distributed.share_weights(self._learner.loss.model)
@@ -157,7 +156,7 @@ class Trainer:
     def validate(self) -> None:
         """Validate and report on rank 0, and save; on a stop signal, raise on all ranks."""
         self._monitor.report()
-        # 1. Rank 0 validates. If it is asked to stop meanwhile, it has no scores, and so all ranks stop.
+        # 1. Rank 0 validates, and all ranks get its scores. If it is asked to stop meanwhile, there are none: all stop.
         validation = None
         if self._distributed.main:
             with contextlib.suppress(_StopAskedError), uncompiled():
