@@ -14,9 +14,10 @@ from torch import Tensor, nn
 
 from translator.config import Config, ModelConfig
 from translator.core import PAD
+from translator.core.batch import Batch, StepBatches, collate_rows
 from translator.core.optimizer import learning_rate
 from translator.core.positions import sinusoidal_positions
-from translator.data import Batch, DataHandler, DataPosition, StepBatches, collate_rows
+from translator.data import DataHandler, DataPosition
 from translator.export.marian import marian_config
 from translator.training.distributed import Distributed
 from translator.training.learner import build_learner as build_our_learner

@@ -13,7 +13,8 @@ from bench.processes import run_command
 from bench.training import contest
 from tests.support.tiny_recipe import Recipe
 from translator.core import PAD
-from translator.data import DataHandler, collate_rows
+from translator.core.batch import collate_rows
+from translator.data import DataHandler
 from translator.errors import Interrupted, RunError
 
 

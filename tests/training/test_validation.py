@@ -11,8 +11,9 @@ import torch.nn.functional as F
 
 from tests.support.toy_corpora import letters, write_pairs
 from translator.config import Config, parse_config
+from translator.core.batch import collate_rows
 from translator.core.transformer import Transformer
-from translator.data import DataHandler, collate_rows
+from translator.data import DataHandler
 from translator.inference.engines.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
 from translator.training.validation import Validator

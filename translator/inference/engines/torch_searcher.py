@@ -15,11 +15,11 @@ from translator.checkpoint.state import PinnedCheckpoint
 from translator.config import SearchConfig
 from translator.core import SOS
 from translator.core.attention import AttentionKernel, attention, attention_weights
+from translator.core.batch import collate_source
 from translator.core.cache import FIRST_CAPACITY
 from translator.core.hypothesis import Hypothesis, Rows, SearchSettings
 from translator.core.search import beam_search
 from translator.core.transformer import Transformer
-from translator.data import collate_source
 from translator.errors import ConfigError, RunError
 from translator.inference.engines.searcher import CPU_BATCH_POSITIONS, Searcher, batches_by_length
 from translator.search.constraints import Constraints
