@@ -50,7 +50,9 @@ def learning_rate(step: int, settings: ScheduleSettings, seconds: float = 0.0) -
         half_cosine = 0.5 * (1.0 + math.cos(math.pi * _decay_progress(step, settings, seconds)))
         return rate * (COSINE_FLOOR + (1.0 - COSINE_FLOOR) * half_cosine)
     if settings.schedule == "inverse_sqrt":
-        return rate * math.sqrt(max(1, warmup_steps) / step) if step > warmup_steps else rate
+        if step <= warmup_steps:
+            return rate
+        return rate * math.sqrt(max(1, warmup_steps) / step)
     if settings.schedule == "constant":
         return rate
     assert_never(settings.schedule)

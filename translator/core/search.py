@@ -271,7 +271,7 @@ def best_extensions(scores: Tensor, logits: Tensor, forbidden: Tensor | None, to
     count = tokens.size(1)  # C
     totals = (scores.unsqueeze(2) + log_probabilities.reshape(-1, width, count)).flatten(1)  # (n, W * C)
     tokens = tokens.reshape(-1, width * count)  # (n, W * C)
-    best_totals, places = top_k(totals, 2 * width)  # (n, 2 W) each
+    best_totals, places = top_k(totals, 2 * width)  # (n, 2 W) each; C places in a row are of one hypothesis
     return Extensions(scores=best_totals, parents=places // count, tokens=tokens.gather(1, places))
 
 
@@ -295,23 +295,23 @@ def _best_hypotheses(
 
     # 2. A hypothesis ends with EOS or at the length limit, if it is among the first W of its step.
     lengths = np.arange(1, len(steps) + 1)  # (L,)
-    at_limit = lengths[:, None] == np.array(limits)  # (L, B)
-    is_ending = ((tokens == EOS) | at_limit[:, :, None]) & (scores > -np.inf)  # (L, B, 2 W)
+    is_at_limit = lengths[:, None] == np.array(limits)  # (L, B)
+    is_ending = ((tokens == EOS) | is_at_limit[:, :, None]) & (scores > -np.inf)  # (L, B, 2 W)
     is_ending[:, :, settings.beam_size :] = False
     last_steps, sentences, ranks = is_ending.nonzero()  # (E,) each: where in the tables it ends
-    finished = tokens[is_ending] == EOS  # (E,)
+    is_finished = tokens[is_ending] == EOS  # (E,)
 
     # 3. Rank the endings of a sentence: finished ones first, then by normalized score, then the shortest.
     penalties = np.array([length_penalty(float(length), settings) for length in lengths])  # (L,)
     normalized_scores = scores[is_ending] / penalties[last_steps]  # (E,)
-    order = np.lexsort((ranks, last_steps, -normalized_scores, ~finished, sentences))  # the last key decides first
+    order = np.lexsort((ranks, last_steps, -normalized_scores, ~is_finished, sentences))  # the last key decides first
 
     # 4. Take the best `count` of each sentence, whose endings are neighbours in `order`.
     ordered_sentences = sentences[order]  # (E,) ascending
     first_of_sentence = np.searchsorted(ordered_sentences, np.arange(len(limits)))  # (B,)
     places = np.arange(len(order)) - first_of_sentence[ordered_sentences]  # (E,) 0 for the best of a sentence
     best = order[places < count]  # (N,)
-    last_steps, sentences, ranks, finished = last_steps[best], sentences[best], ranks[best], finished[best]
+    last_steps, sentences, ranks, is_finished = last_steps[best], sentences[best], ranks[best], is_finished[best]
 
     # 5. Follow the back-pointers from the last token of each to its first.
     path_tokens = np.zeros((len(best), len(steps)), np.int64)  # (N, L)
@@ -321,18 +321,18 @@ def _best_hypotheses(
         cells = (index, sentences[reached], ranks[reached])
         path_tokens[reached, index] = tokens[cells]
         path_scores[reached, index] = scores[cells]
-        ranks[reached] = back_pointers[cells]
+        ranks[reached] = back_pointers[cells]  # at the step before
     token_scores = np.diff(path_scores, axis=1, prepend=0.0).astype(np.float32)  # (N, L)
 
     # 6. Cut each path after its last token, and sort the hypotheses by sentence; they are still best first.
     results: list[list[Hypothesis]] = [[] for _ in limits]
     for row, sentence in enumerate(sentences.tolist()):
         length = int(last_steps[row]) + 1  # EOS counts
-        is_finished = bool(finished[row])
+        has_eos = bool(is_finished[row])
         hypothesis = Hypothesis.from_tokens(
-            tokens=path_tokens[row, : length - is_finished].tolist(),
+            tokens=path_tokens[row, : length - has_eos].tolist(),
             token_scores=token_scores[row, :length].tolist(),
-            finished=is_finished,
+            finished=has_eos,
             settings=settings,
         )
         results[sentence].append(hypothesis)

@@ -169,10 +169,13 @@ class DataHandler:
 
     def validation_batches(self) -> Iterator[Batch]:
         """Yield every usable validation pair once, in batches that are the same for every call and seed."""
+        # 1. Plan rows of the pairs that fit into one.
         store = self._stores["validation"]
         usable = np.concatenate(store.usable_by_source(self._row_length))
         source_lengths, target_lengths = store.lengths(usable)
         plan = plan_rows(source_lengths, target_lengths, self._row_length, epoch_generator(0, 0))
+
+        # 2. Make batches of R rows.
         for begin in range(0, len(plan), self._rows):
             # The last batch ends with empty rows.
             end = min(begin + self._rows, len(plan))

@@ -66,7 +66,7 @@ class EpochPlan(NamedTuple):
     target_lengths: NDArray[np.int32]  # (N,) tokens of each target sentence, EOS included
 
     def batch(self, begin: int, rows: int, rank: int, world_size: int) -> PlannedBatch:
-        """Return the batch of `rows` rows from row `begin` on, with the equal share of `rank`."""
+        """Return what `rank` has of the batch of `rows` rows from row `begin` of the epoch on."""
         # 1. Each rank takes equally many consecutive rows; rows after the end of the epoch are empty.
         end = min(begin + rows, len(self.rows))
         rows_of_rank = math.ceil(rows / world_size)
@@ -167,6 +167,7 @@ class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
         row = position.row  # 0 in all later epochs
         with contextlib.closing(self._plans(position.epoch)) as plans:
             for plan in plans:
+                # Only a saved position can lie after the last row.
                 row_count = len(plan.rows)
                 if row >= row_count:
                     raise CheckpointError(

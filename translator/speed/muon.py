@@ -49,7 +49,7 @@ class Muon(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
-        """Update every weight that has a gradient, without GPU synchronization."""
+        """Update every weight that has a gradient, without GPU synchronization; torch's interface has the `closure`."""
         found_inf = self.found_inf
         if found_inf is None:
             found_inf = torch.zeros((), device=self.param_groups[0]["params"][0].device)
@@ -133,15 +133,15 @@ def near_orthonormal(matrices: Tensor, precision: torch.dtype) -> Tensor:
     do not lower our validation loss.
     """
     # The smaller square is cheaper, so tall matrices are transposed.
-    tall = matrices.shape[1] > matrices.shape[2]
-    x = (matrices.mT if tall else matrices).to(precision)
+    is_tall = matrices.shape[1] > matrices.shape[2]
+    x = (matrices.mT if is_tall else matrices).to(precision)
     # Divided by the Frobenius norm, so that no singular value is above 1.
     norms = torch.linalg.matrix_norm(x, keepdim=True)
     x = x / norms.clamp(min=1e-7)
     # Each iteration is x ← first · x + (third · x·xᵀ + fifth · (x·xᵀ)²) · x.
     first, third, fifth = COEFFICIENTS
     for _ in range(ITERATIONS):
-        square = torch.bmm(x, x.mT)
+        square = torch.bmm(x, x.mT)  # (N, the shorter side, the shorter side)
         factor = torch.baddbmm(square, square, square, beta=third, alpha=fifth)
         x = torch.baddbmm(x, factor, x, beta=first)
-    return x.mT if tall else x
+    return x.mT if is_tall else x

@@ -175,6 +175,7 @@ def cut_out(
     text = normalize(_BEFORE_NORMALIZATION.sub(replaced, text))
     if terms is not None:
         text = terms.sub(replaced, text)
+    # With too few placeholders, a part is all numbers of a list.
     has_enough = len(_AFTER_NORMALIZATION.findall(text)) <= len(placeholders) - len(copied)
     text = (_AFTER_NORMALIZATION if has_enough else _LIST).sub(replaced, text)
 
@@ -225,7 +226,8 @@ def cut_out_unreadable(
     if not unreadable:
         return text, parts
 
-    # 1. A pattern of the runs. A degree sign belongs to its C or F.
+    # 1. A pattern of the runs: words of letters, with spaces or half-spaces between them, or signs. A degree sign takes
+    # its C or F along.
     letters = "".join(sorted(filter(str.isalpha, unreadable)))
     signs = "".join(sorted(set(unreadable).difference(letters)))
     runs: list[str] = []

@@ -104,13 +104,14 @@ class SubwordSampler:
         return pieces[::-1]
 
     def _bpe_pieces(self, word: str, random: Random) -> list[str]:
-        """Return the pieces after BPE merges, best first; each round drops each pair with probability `strength`.
+        """Return the pieces of `word` by BPE-dropout (Provilkov et al. 2020 §3).
 
-        BPE-dropout (Provilkov et al. 2020 §3).
+        Each round merges the pair of symbols with the highest score, but overlooks each pair with the probability
+        `strength`.
         """
         symbols = list(word)
         while True:
-            # Find the pair with the highest score that is not dropped.
+            # Find the pair with the highest score that is not overlooked.
             best_score = -math.inf
             best_place = -1
             for place, pair in enumerate(itertools.pairwise(symbols)):

@@ -54,17 +54,17 @@ def initialize(model: Transformer, subword: SubwordPair, config: Config) -> list
     # 1. Layers: weights of the same name and shape.
     new_weights = model.state_dict()  # shares its memory with the model
     layer_names = new_weights.keys() - _TABLES.keys()
-    initialized = []
+    not_copied = []
     has_matrix = False  # whether a matrix or a row is copied; vectors may fit a model of another width, too
     for name in sorted(layer_names):
         if name in old_weights and old_weights[name].shape == new_weights[name].shape:
             new_weights[name].copy_(old_weights[name])
             has_matrix = has_matrix or new_weights[name].dim() > 1
         else:
-            initialized.append(name)
-    lines.append(f"layers: {len(layer_names) - len(initialized)} of {len(layer_names)} tensors copied")
-    if initialized:
-        lines.append(f"newly initialized: {', '.join(initialized)}")
+            not_copied.append(name)
+    lines.append(f"layers: {len(layer_names) - len(not_copied)} of {len(layer_names)} tensors copied")
+    if not_copied:
+        lines.append(f"newly initialized: {', '.join(not_copied)}")
 
     # 2. Tables: rows of the same piece. A table that the checkpoint lacks was tied to the one before it, and has its
     # rows. A table that the new model lacks is tied, too, and needs nothing.
