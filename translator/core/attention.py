@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from translator.core.cache import KeyValue, SelfCache
+from translator.core.cache import KeyValue, LayerCache
 from translator.core.positions import rotate
 
 AttentionKernel = Callable[[Tensor, Tensor, Tensor, Tensor | None, float], Tensor]
@@ -127,7 +127,7 @@ class SelfAttention(MultiHeadAttention):
         x: Tensor,
         mask: Tensor | None,
         rotation: Tensor | None = None,
-        cache: SelfCache | None = None,
+        cache: LayerCache | None = None,
     ) -> Tensor:
         """Return (R, L, D): every position of `x` attends to the allowed positions of `x`.
 
@@ -135,7 +135,8 @@ class SelfAttention(MultiHeadAttention):
             x: (R, L, D). With a cache: (n, w, D), the newest position of each hypothesis.
             mask: see `attention_weights`; None allows all positions.
             rotation: what `RotaryPositions` returns for the positions of `x`.
-            cache: in a search step, keys and values of earlier positions; those of `x` are appended.
+            cache: in a search step, that of the layer, with keys and values of earlier positions; those of `x` are
+                appended.
         """
         query, key, value = self.project(x, rotation)  # (R, H, L, K) each
         if cache is None:

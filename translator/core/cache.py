@@ -20,7 +20,6 @@ w hypotheses of a sentence in a step: 1 at the first step, where all hypotheses 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import torch
@@ -43,14 +42,18 @@ class StepBiases(NamedTuple):
     cross: Tensor  # (n, H, 1, S) for the source
 
 
-class SelfCache:
-    """Keys and values of the target positions of a decoder layer: the entries of all W hypotheses of each sentence.
+class LayerCache:
+    """Keys and values of one decoder layer: those of the source, and the entries of all W hypotheses of each sentence.
 
-    They are one buffer with two kinds of views. A step writes the newest position through a view by position, and reads
-    all positions through one view of all keys and one of all values.
+    The entries are one buffer with two kinds of views. A step writes the newest position through a view by position,
+    and reads all positions through one view of all keys and one of all values.
     """
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, source: KeyValue, width: int) -> None:
+        """Take keys and values of the encoder's output, (B, H, S, K) each, and W, the hypotheses of a sentence."""
+        # Keys are stored as (B, H, K, S), which more than halves the time of their product with few queries.
+        key = source.key.transpose(2, 3).contiguous().transpose(2, 3)
+        self._source = KeyValue(key, source.value.contiguous())
         self.width = width  # W
         self.length = 0  # T
         # The first dimension of the buffer is the position, so that a step writes contiguous memory.
@@ -58,8 +61,12 @@ class SelfCache:
         self._positions: tuple[Tensor, ...] = ()  # C views (B, 2, H, W, K), one for each position
         self._all: KeyValue  # views of all keys and all values, (B, H, C * W, K) each
 
+    def source_of(self, count: int) -> KeyValue:
+        """Return keys and values of the source, of the sentences in the first `count` lanes."""
+        return KeyValue(key=self._source.key[:count], value=self._source.value[:count])
+
     def append(self, new: KeyValue) -> KeyValue:
-        """Append one position (n, H, w, K), and return all keys and values, (n, H, T * W, K) each."""
+        """Append one target position (n, H, w, K), and return all keys and values, (n, H, T * W, K) each."""
         if self.length == len(self._positions):
             self._grow(new.key)
         sentences = len(new.key)
@@ -77,6 +84,8 @@ class SelfCache:
 
     def move(self, old: Tensor, new: Tensor) -> None:
         """Move the sentences in the lanes `old` to the lanes `new`, (sentences,) int64 each."""
+        for tensor in self._source:
+            tensor[new] = tensor[old]
         if self._buffer is not None:
             used = self._buffer[: self.length]
             used[:, :, :, new] = used[:, :, :, old]
@@ -100,33 +109,6 @@ class SelfCache:
         all_entries = buffer.flatten(0, 1)  # (C * W, 2, B, H, K)
         by_kind = all_entries.permute(1, 2, 3, 0, 4)
         self._all = KeyValue(key=by_kind[0], value=by_kind[1])
-
-
-def cross_cache(projected: KeyValue) -> KeyValue:
-    """Return keys and values of the encoder's output, (B, H, S, K) each, in the memory layout for a search.
-
-    Keys are stored as (B, H, K, S), which more than halves the time of their product with few queries.
-    """
-    key = projected.key.transpose(2, 3).contiguous().transpose(2, 3)
-    return KeyValue(key, projected.value.contiguous())
-
-
-@dataclass(frozen=True)
-class LayerCache:
-    """The caches of one decoder layer."""
-
-    target: SelfCache
-    source: KeyValue  # (B, H, S, K) each
-
-    def source_of(self, count: int) -> KeyValue:
-        """Return keys and values of the source of the first `count` sentences."""
-        return KeyValue(key=self.source.key[:count], value=self.source.value[:count])
-
-    def move(self, old: Tensor, new: Tensor) -> None:
-        """Move the sentences in the lanes `old` to the lanes `new`, (sentences,) int64 each."""
-        self.target.move(old, new)
-        for tensor in self.source:
-            tensor[new] = tensor[old]
 
 
 class DecoderCache:
