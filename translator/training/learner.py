@@ -83,10 +83,9 @@ def _optimizer_of(model: Transformer, config: Config, choices: Choices) -> Model
 
 def _gradients_of(model: Transformer, device: torch.device, distributed: Distributed, config: Config) -> Gradients:
     """Return the gradients of `model`: in one buffer for a GPU and for several ranks."""
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     if device.type == "cpu" and distributed.world_size == 1:
-        return Gradients(parameters)
-    return FlatGradients(parameters, distributed.sum_in_place, config.training.gradient_exchange)
+        return Gradients(model.parameters())
+    return FlatGradients(model.parameters(), distributed.sum_in_place, config.training.gradient_exchange)
 
 
 def _forward_backward(choices: Choices) -> ForwardBackward:
