@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.sentences import PERSIAN, make_corpus, pieces, trained, unigram, vocabulary
 from translator.errors import StorageError, SubwordError
-from translator.subword import training, uses_byte_fallback
-from translator.subword.training import draw_lines, train_model
+from translator.subword import training
+from translator.subword.training import draw_lines, train_model, uses_byte_fallback
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
