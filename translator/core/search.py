@@ -114,20 +114,13 @@ def widest_float(device: torch.device) -> torch.dtype:
     return torch.float32 if device.type == "mps" else torch.float64
 
 
-class Extensions(NamedTuple):
-    """The 2 W best extensions of each beam, best first."""
-
-    scores: Tensor  # (n, 2 W) summed log-probabilities, -inf where there is no hypothesis
-    parents: Tensor  # (n, 2 W) int64, places in the beam of the hypotheses that they extend, 0 to W - 1
-    tokens: Tensor  # (n, 2 W) int64
-
-
 class BeamStep(NamedTuple):
-    """What one step has added to the beams of the unfinished sentences: a column of the picture above, of each."""
+    """The 2 W best extensions of the beams of the unfinished sentences: a column of the picture above, of each."""
 
     sentences: Tensor  # (n,) int64 indices
     back_pointers: Tensor  # (n, 2 W) int64, ranks among the 2 W extensions of the previous step
-    extensions: Extensions
+    tokens: Tensor  # (n, 2 W) int64
+    scores: Tensor  # (n, 2 W) summed log-probabilities, -inf where there is no hypothesis
 
 
 @torch.inference_mode()
@@ -195,21 +188,21 @@ def beam_search(
 
         # 2. Find the 2 W best extensions of every beam, and record them with back-pointers: a parent is a place in the
         # beam, and `ranks` has the rank that each hypothesis of the beam had among the extensions before.
-        extensions = best_extensions(scores, logits, forbidden, top_k)
-        back_pointers = ranks.gather(1, extensions.parents)
-        steps.append(BeamStep(sentences, back_pointers, extensions))
+        extension_scores, parents, extension_tokens = best_extensions(scores, logits, forbidden, top_k)  # (n, 2 W) each
+        back_pointers = ranks.gather(1, parents)
+        steps.append(BeamStep(sentences, back_pointers, extension_tokens, extension_scores))
 
         # 3. Count the hypotheses that finish: those among the first W that end in EOS.
-        has_ended = (extensions.tokens == EOS) & (extensions.scores > -math.inf)  # (n, 2 W)
+        has_ended = (extension_tokens == EOS) & (extension_scores > -math.inf)  # (n, 2 W)
         finished_count = finished_count + has_ended[:, :width].sum(dim=1)
-        finished_scores = extensions.scores.masked_fill(~has_ended, -math.inf)[:, :width]  # (n, W)
+        finished_scores = extension_scores.masked_fill(~has_ended, -math.inf)[:, :width]  # (n, W)
         best_finished = torch.maximum(best_finished, finished_scores.amax(dim=1))
 
         # 4. The first W without EOS form the next beam, best first: a stable sort puts them before those with EOS.
         ranks = has_ended.int().sort(dim=1, stable=True).indices[:, :width]  # (n, W)
-        scores = extensions.scores.gather(1, ranks)
-        tokens = extensions.tokens.gather(1, ranks)
-        parents = extensions.parents.gather(1, ranks)
+        scores = extension_scores.gather(1, ranks)
+        tokens = extension_tokens.gather(1, ranks)
+        parents = parents.gather(1, ranks)
         rows = parents + first_rows[: len(parents)]  # (n, W) of the model's state: the hypotheses that are continued
         if constraints is not None:
             produced = produced.gather(1, parents.unsqueeze(2).expand_as(produced))
@@ -242,8 +235,13 @@ def beam_search(
     return _best_hypotheses(steps, longest.tolist(), count, settings)
 
 
-def best_extensions(scores: Tensor, logits: Tensor, forbidden: Tensor | None, top_k: TopK = largest) -> Extensions:
-    """Return the 2 W best extensions of each beam. Ties go to the lowest parent, then to the lowest id.
+def best_extensions(
+    scores: Tensor, logits: Tensor, forbidden: Tensor | None, top_k: TopK = largest
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the scores, parents and tokens of the 2 W best extensions of each beam, (n, 2 W) each, best first.
+
+    A parent is the place in the beam, 0 to W - 1, of the hypothesis that is extended. A score is -inf where there is no
+    hypothesis. Ties go to the lowest parent, then to the lowest id.
 
     Args:
         scores: (n, W) summed log-probabilities of the hypotheses.
@@ -272,7 +270,7 @@ def best_extensions(scores: Tensor, logits: Tensor, forbidden: Tensor | None, to
     totals = (scores.unsqueeze(2) + log_probabilities.reshape(-1, width, count)).flatten(1)  # (n, W * C)
     tokens = tokens.reshape(-1, width * count)  # (n, W * C)
     best_totals, places = top_k(totals, 2 * width)  # (n, 2 W) each; C places in a row are of one hypothesis
-    return Extensions(scores=best_totals, parents=places // count, tokens=tokens.gather(1, places))
+    return best_totals, places // count, tokens.gather(1, places)
 
 
 def _best_hypotheses(
@@ -290,8 +288,8 @@ def _best_hypotheses(
     for index, step in enumerate(steps):
         unfinished = step.sentences.cpu().numpy()
         back_pointers[index, unfinished] = step.back_pointers.cpu().numpy()
-        tokens[index, unfinished] = step.extensions.tokens.cpu().numpy()
-        scores[index, unfinished] = step.extensions.scores.cpu().numpy()
+        tokens[index, unfinished] = step.tokens.cpu().numpy()
+        scores[index, unfinished] = step.scores.cpu().numpy()
 
     # 2. A hypothesis ends with EOS or at the length limit, if it is among the first W of its step.
     lengths = np.arange(1, len(steps) + 1)  # (L,)
