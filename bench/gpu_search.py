@@ -19,7 +19,7 @@ from translator.core.hypothesis import Rows
 from translator.core.transformer import Transformer
 from translator.inference.engines.torch_searcher import TorchSearcher
 from translator.search.request import SearchRequest
-from translator.speed.inference_copy import prepare
+from translator.speed.inference_copy import search_copy
 
 _ROUNDS: Final = 3
 _MEDIAN_LENGTH: Final = 17  # source tokens of a sentence of Mizan with 8,000 pieces, about
@@ -42,7 +42,7 @@ def bench_search(sizes: Mapping[str, Any], vocabulary: int, sentences: int, devi
     """
     torch.manual_seed(1)
     config = ModelConfig.model_validate({**sizes, "positions": "rotary", "norm": "pre", "tied_embeddings": "target"})
-    model = prepare(Transformer(config.settings, vocabulary, vocabulary).to(device).eval())
+    model = search_copy(Transformer(config.settings, vocabulary, vocabulary).to(device).eval())
     rows = _random_rows(sentences, vocabulary)
     yield f"  search, {sentences:,} sentences of {np.mean([len(row) for row in rows]):.1f} tokens:"
     for rounding in ("medium", "highest"):

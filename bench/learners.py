@@ -14,9 +14,10 @@ from torch import Tensor, nn
 
 from translator.config import Config, ModelConfig
 from translator.core import PAD
+from translator.core.batch import Batch, StepBatches, collate_rows
 from translator.core.optimizer import learning_rate
 from translator.core.positions import sinusoidal_positions
-from translator.data import Batch, DataHandler, DataPosition, StepBatches, collate_rows
+from translator.data import DataHandler, DataPosition
 from translator.export.marian import marian_config
 from translator.training.distributed import Distributed
 from translator.training.learner import build_learner as build_our_learner
@@ -183,14 +184,23 @@ def our_batches(data: DataHandler) -> Iterator[Batch]:
     return (batch for batch, _ in data.train_batches(DataPosition()))
 
 
+def all_pairs(data: DataHandler) -> Pairs:
+    """Return all usable training pairs."""
+    sides = []
+    for sentences in data.training_ids(_ALL):
+        ends = np.cumsum(sentences.lengths)
+        sides.append([row.tolist() for row in np.split(sentences.ids, ends[:-1])])
+    sources, targets = sides
+    return list(zip(sources, targets, strict=True))
+
+
 def sorted_batches(data: DataHandler, positions: int) -> Iterator[Batch]:
     """Yield the training pairs endlessly, one per row, for models that know no rows of several sentences.
 
     As in other toolkits, the pairs are sorted by length, so that a batch has little padding; it has at most `positions`
     on its larger side. The batches of an epoch come in random order.
     """
-    sources, targets = data.training_ids(_ALL)
-    pairs: Pairs = list(zip(sources.rows(), targets.rows(), strict=True))
+    pairs = all_pairs(data)
     generator = np.random.default_rng(1)
     while True:
         # 1. Sort the pairs, the longest first; those of equal lengths are in random order.

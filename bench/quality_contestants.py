@@ -26,7 +26,8 @@ from bench.learners import marian_learner, sorted_batches, weights_of
 from bench.processes import TRANSLATOR, run_command
 from bench.quality_text import Plan, read_lines, write_lines
 from translator.core import EOS, PAD, SOS, UNK
-from translator.data import DataHandler, collate_source
+from translator.core.batch import collate_source
+from translator.data import DataHandler
 from translator.run.files import write_json, write_text
 from translator.subword import SubwordModel
 

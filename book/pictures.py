@@ -21,10 +21,11 @@ from matplotlib.patches import Patch
 
 from translator.config import Config, load_config
 from translator.core import SPECIAL_TOKENS
+from translator.core.batch import collate_rows
 from translator.core.masks import MaskGenerator
 from translator.core.optimizer import learning_rate
 from translator.core.positions import RotaryPositions, sinusoidal_positions
-from translator.data import DataHandler, DataPosition, collate_rows
+from translator.data import DataHandler, DataPosition
 from translator.plots.picture import PAGE_INCHES, colour_of, house_style, write_picture
 from translator.run.piece_labels import WORD_START, shown_pieces
 

@@ -12,9 +12,9 @@ from tests.support.searching import search
 from tests.support.small_model import small_batch, small_model
 from translator.config import ModelConfig, SearchConfig
 from translator.core import EOS, PAD, SOS, UNK
+from translator.core.batch import collate_rows
 from translator.core.masks import Masks, one_sentence_a_row
 from translator.core.transformer import Transformer
-from translator.data import collate_rows
 
 
 def masks_of(model: Transformer, source: Tensor, target_input: Tensor) -> Masks:

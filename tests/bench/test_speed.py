@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from bench.learners import MARIAN_MEDIUM, OURS, PLAIN, build_learner, our_batches, sorted_batches
+from bench.learners import MARIAN_MEDIUM, OURS, PLAIN, all_pairs, build_learner, our_batches, sorted_batches
 from bench.processes import run_command
 from bench.training import contest
 from tests.support.tiny_recipe import Recipe
 from translator.core import PAD
-from translator.data import DataHandler, collate_rows
+from translator.core.batch import collate_rows
+from translator.data import DataHandler
 from translator.errors import Interrupted, RunError
 
 
@@ -43,9 +44,8 @@ def test_counted_tokens_are_the_targets_without_padding(tiny: Recipe) -> None:
 
 def test_sorted_batches_have_each_pair_once_an_epoch_and_one_in_a_row(tiny: Recipe) -> None:
     data = DataHandler(tiny())
-    sources, targets = data.training_ids(1 << 30)
-    pairs = list(zip(sources.rows(), targets.rows(), strict=True))
-    read: list[tuple[list[int], list[int]]] = []
+    pairs = all_pairs(data)
+    read = []
     for batch in sorted_batches(data, positions=200):
         assert batch.source.numel() <= 200
         assert set(batch.pair_counts.tolist()) == {1}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.small_checkpoints import HARMS, damage, named, save, small_state
 from translator.checkpoint.retention import go_back_to, mark_best, newest_whole, remove_old_checkpoints
-from translator.checkpoint.state import CheckpointState, step_folder, steps_saved
+from translator.checkpoint.state import PinnedCheckpoint, step_folder, steps_saved
 from translator.errors import CheckpointError
 
 
@@ -100,12 +100,12 @@ def test_retention_keeps_newest_best_scored_and_linked_checkpoints(
     linked_step = linked % len(scores) + 1
     mark_best(folder, linked_step)
 
-    def read_state(path: Path) -> CheckpointState:
+    def read_checkpoint(path: Path) -> PinnedCheckpoint:
         step = int(path.name.removeprefix("step-"))
-        return small_state(step, score=scores[step - 1])
+        return PinnedCheckpoint(path, small_state(step, score=scores[step - 1]), sha256={}, identity="")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("translator.checkpoint.retention.read_state", read_state)
+        patch.setattr("translator.checkpoint.retention.read_checkpoint", read_checkpoint)
         remove_old_checkpoints(folder, newest, best)
 
     # Of equal scores, the earlier step is the better one.

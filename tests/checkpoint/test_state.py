@@ -9,7 +9,7 @@ import pytest
 from tests.support.small_checkpoints import MISSING, change_state, put, save
 from tests.support.untrained import untrained_run
 from translator.checkpoint.newest_run import newest_finished_run
-from translator.checkpoint.state import DamagedCheckpointError, pin_checkpoint, read_state
+from translator.checkpoint.state import DamagedCheckpointError, pin_checkpoint, read_checkpoint
 from translator.errors import CheckpointError
 
 
@@ -41,7 +41,7 @@ def test_an_edited_setting_of_the_model_is_noticed_by_the_checksum(tmp_path: Pat
     text = file.read_text(encoding="utf-8")
     file.write_text(text.replace('"max_positions": 32', '"max_positions": 64'), encoding="utf-8")
     with pytest.raises(DamagedCheckpointError, match="checksum differs"):
-        read_state(tmp_path / "step-000001")
+        read_checkpoint(tmp_path / "step-000001")
 
 
 @pytest.mark.parametrize(("validations", "is_finished"), [(1, False), (2, True)])

@@ -13,7 +13,7 @@ from torch import Tensor
 from tests.support.optimizer_steps import continue_from, moments_of
 from tests.support.toy_training import START, TASKS, step_of, toy_learner, toy_pairs, toy_steps
 from translator.core.batch import StepBatches, collate_rows
-from translator.core.loop import Clock, Intervals, Limits, Progress, Tick, train
+from translator.core.loop import Clock, LoopSettings, Progress, Tick, train
 from translator.core.optimizer import ScheduleSettings
 from translator.core.update import StepResult
 
@@ -67,8 +67,7 @@ class HalfMinutes:
 
 
 def training(
-    limits: Limits,
-    intervals: Intervals,
+    settings: LoopSettings,
     progress: Progress | None = None,
     gains: str = "",
     stop_at: int | None = None,
@@ -79,38 +78,40 @@ def training(
     diary = Diary(progress, gains)
     clock = Clock(progress, HalfMinutes(stop_at))
     counter: Any = learner or Counter()
-    ended_by = train(counter, itertools.repeat(STEP), progress, limits, intervals, diary, clock)
+    ended_by = train(counter, itertools.repeat(STEP), progress, settings, diary, clock)
     return ended_by, ", ".join(diary.entries), progress
 
 
 def test_a_training_validates_and_saves_where_it_is_due_and_at_its_end() -> None:
     """A validation saves, too; so nothing is saved beside it."""
-    ended_by, entries, progress = training(Limits(max_steps=7), Intervals(validate_every=2, save_every=3))
+    ended_by, entries, progress = training(LoopSettings(max_steps=7, save_every=3, validate_every=2))
     assert ended_by == "max_steps"
     assert entries == "1, 2, validate 2, 3, save 3, 4, validate 4, 5, 6, validate 6, 7, validate 7, save 7"
     assert (progress.step, progress.target_tokens) == (7, 14)
 
 
 def test_a_training_without_validation_text_only_saves() -> None:
-    _, entries, _ = training(Limits(max_steps=3), Intervals(validate_every=None, save_every=2))
+    _, entries, _ = training(LoopSettings(max_steps=3, save_every=2))
     assert entries == "1, 2, save 2, 3, save 3"
 
 
 def test_a_training_ends_by_its_minutes() -> None:
-    ended_by, entries, progress = training(Limits(max_steps=99, max_minutes=2.0), Intervals(50, 50))
+    settings = LoopSettings(max_steps=99, save_every=50, validate_every=50, max_minutes=2.0)
+    ended_by, entries, progress = training(settings)
     assert ended_by == "max_minutes"
     assert entries == "1, 2, 3, 4, validate 4, save 4"
     assert progress.seconds == 120.0
 
 
 def test_a_training_ends_early_after_validations_without_a_gain_in_a_row() -> None:
-    ended_by, entries, _ = training(Limits(max_steps=99, early_stopping=2), Intervals(1, 50), gains="+-+--")
+    settings = LoopSettings(max_steps=99, save_every=50, validate_every=1, early_stopping=2)
+    ended_by, entries, _ = training(settings, gains="+-+--")
     assert ended_by == "early_stopping"
     assert entries.endswith("5, validate 5, save 5")
 
 
 def test_a_request_to_stop_ends_a_training_before_the_next_update_and_saves_nothing() -> None:
-    ended_by, entries, progress = training(Limits(max_steps=99), Intervals(2, 2), stop_at=4)
+    ended_by, entries, progress = training(LoopSettings(max_steps=99, save_every=2, validate_every=2), stop_at=4)
     assert ended_by is None
     assert entries == "1, 2, validate 2, 3"
     assert progress.seconds == 120.0, "the time of waiting for the stop counts"
@@ -118,18 +119,19 @@ def test_a_request_to_stop_ends_a_training_before_the_next_update_and_saves_noth
 
 def test_a_restart_first_validates_what_a_stop_left_open() -> None:
     progress = Progress(step=4, validated_step=2)
-    _, entries, _ = training(Limits(max_steps=5), Intervals(validate_every=2, save_every=9), progress)
+    _, entries, _ = training(LoopSettings(max_steps=5, save_every=9, validate_every=2), progress)
     assert entries == "validate 4, 5, validate 5, save 5"
 
 
 def test_a_finished_training_makes_no_update_when_it_starts_again() -> None:
-    ended_by, entries, _ = training(Limits(max_steps=5), Intervals(2, 2), Progress(step=5, validated_step=5))
+    settings = LoopSettings(max_steps=5, save_every=2, validate_every=2)
+    ended_by, entries, _ = training(settings, Progress(step=5, validated_step=5))
     assert (ended_by, entries) == ("max_steps", "save 5")
 
 
 def test_an_update_gets_its_number_and_the_seconds_before_it() -> None:
     learner = Counter()
-    training(Limits(12), Intervals(None, 99), Progress(step=10, seconds=300.0), learner=learner)
+    training(LoopSettings(max_steps=12, save_every=99), Progress(step=10, seconds=300.0), learner=learner)
     assert learner.calls == [(11, 330.0), (12, 360.0)]
 
 
@@ -153,7 +155,7 @@ def test_a_tick_has_the_seconds_since_the_last_and_those_of_waiting_for_batches(
     progress = Progress()
     diary = SlowDiary(progress)
     learner: Any = Counter()
-    train(learner, slow_batches(), progress, Limits(2), Intervals(None, 99), diary)
+    train(learner, slow_batches(), progress, LoopSettings(max_steps=2, save_every=99), diary)
     assert diary.ticks == [Tick(3.0, 3.0, False), Tick(5.0, 3.0, False)]
 
 
@@ -162,7 +164,8 @@ def test_one_process_stops_on_its_own_request() -> None:
     diary = Diary(progress)
     learner: Any = Counter()
     clock = Clock(progress, stop_requested=lambda: progress.step == 2)
-    assert train(learner, itertools.repeat(STEP), progress, Limits(9), Intervals(None, 9), diary, clock) is None
+    settings = LoopSettings(max_steps=9, save_every=9)
+    assert train(learner, itertools.repeat(STEP), progress, settings, diary, clock) is None
     assert diary.entries == ["1", "2"]
 
 
@@ -190,7 +193,7 @@ def trained(stops: list[int]) -> dict[str, Tensor]:
         continue_from(fresh.optimizer, learner.optimizer)
         learner, progress = fresh, replace(progress)
         diary = PositionDiary(progress)
-        train(learner, toy_steps(PAIRS, position, rows=4), progress, Limits(end), Intervals(None, 99), diary)
+        train(learner, toy_steps(PAIRS, position, rows=4), progress, LoopSettings(max_steps=end, save_every=99), diary)
         position = diary.position
     assert position.epoch > 0, "the training crosses the end of an epoch"
     return {**learner.loss.model.state_dict(), **moments_of(learner.optimizer)}

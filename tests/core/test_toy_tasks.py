@@ -6,7 +6,7 @@ import torch
 from tests.support.toy_training import TASKS, toy_learner, toy_pairs, toy_steps
 from translator.core.batch import collate_source
 from translator.core.hypothesis import SearchSettings
-from translator.core.loop import Intervals, Limits, Progress, train
+from translator.core.loop import LoopSettings, Progress, train
 from translator.core.optimizer import ScheduleSettings
 from translator.core.search import beam_search
 from translator.core.transformer import Transformer
@@ -43,8 +43,7 @@ def trained(task: str) -> Transformer:
         learner=learner,
         batches=toy_steps(pairs),
         progress=Progress(),
-        limits=Limits(UPDATES),
-        intervals=Intervals(validate_every=None, save_every=UPDATES),
+        settings=LoopSettings(max_steps=UPDATES, save_every=UPDATES),
         surroundings=Nothing(),
     )
     assert ended_by == "max_steps"

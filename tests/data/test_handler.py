@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from tests.support.sampling_recipe import SamplingRecipe
 from translator.config.training_section import AugmentationConfig
+from translator.core.batch import Batch
 from translator.corpus.prepared_corpus import Side
-from translator.data import Batch, DataHandler, DataPosition
+from translator.data import DataHandler, DataPosition
 
 
 @pytest.fixture(scope="module")

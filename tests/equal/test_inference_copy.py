@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.support.small_model import small_batch, small_model
-from translator.speed.inference_copy import prepare
+from translator.speed.inference_copy import search_copy
 
 
 @pytest.mark.parametrize("tied", ["none", "target"])
@@ -17,7 +17,7 @@ def test_a_prepared_model_computes_the_same_and_does_not_follow_the_weights_of_i
     model = small_model(tied_embeddings=tied).eval()
     source, target, _ = small_batch()
     expected = model(source, target)
-    prepared = prepare(model, precision)
+    prepared = search_copy(model, precision)
     logits = prepared(source, target)
     assert logits.dtype is torch.float32
     assert (logits - expected).norm() / expected.norm() < error

@@ -14,7 +14,7 @@ from tests.support.export_stand_ins import POST, sample_pairs, sample_rows, stan
 from translator.config import SearchConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN
 from translator.core import EOS, PAD, SOS, UNK
-from translator.data import collate_source
+from translator.core.batch import collate_source
 from translator.errors import InputError
 from translator.export.marian import generation_config, write_marian_weights
 from translator.export.marian_tokenizer import write_marian_tokenizer

@@ -14,8 +14,8 @@ from torch.distributed.distributed_c10d import _set_pg_timeout
 
 from tests.support.small_model import small_model
 from translator.config import parse_config
+from translator.core.batch import collate_rows
 from translator.core.loss import TeacherForcing
-from translator.data import collate_rows
 from translator.errors import Interrupted, TranslatorError
 from translator.run.signals import StopRequest, stop_on_signals
 from translator.speed.blockwise_loss import blockwise_head_loss

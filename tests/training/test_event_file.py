@@ -56,7 +56,7 @@ def test_raw_scores_of_a_step_are_plotted_and_those_of_the_first_test_set_compar
         replace(BLEU, metric="length_ratio"),
         replace(BLEU, test_set="tep"),
     ]
-    show_test_scores(tmp_path, [BLEU, *others], has_own_set=True)
+    show_test_scores(tmp_path, [BLEU, *others])
     tags = {"quality/test_bleu", "test_by_set/mizan/bleu", "test_by_set/mizan/length_ratio", "test_by_set/tep/bleu"}
     assert set(read_events(tmp_path).Tags()["scalars"]) == tags
     assert curve(tmp_path, "quality/test_bleu") == [(20, 30.0)]

@@ -11,8 +11,8 @@ from tests.support.tiny_runs import final, run
 from tests.support.toy_corpora import letters, write_pairs
 from translator.checkpoint.files import load_checkpoint
 from translator.checkpoint.state import step_folder
+from translator.core.batch import StepBatches
 from translator.core.update import Learner, StepResult
-from translator.data import StepBatches
 from translator.errors import RunError
 from translator.run.files import hold_folder
 

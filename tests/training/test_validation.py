@@ -11,11 +11,11 @@ import torch.nn.functional as F
 
 from tests.support.toy_corpora import letters, write_pairs
 from translator.config import Config, parse_config
+from translator.core.batch import collate_rows
 from translator.core.transformer import Transformer
-from translator.data import DataHandler, collate_rows
+from translator.data import DataHandler
 from translator.inference.engines.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
-from translator.speed.device import Arithmetic
 from translator.training.validation import Validator
 
 RECIPE = """
@@ -50,7 +50,7 @@ class Setting:
         return copy.deepcopy(self._model)
 
     def validator(self) -> Validator:
-        return Validator(self.config, self.data, self.model(), Arithmetic(torch.device("cpu"), "float32"))
+        return Validator(self.config, self.data, self.model(), "float32")
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from translator.checkpoint.state import (
     AVERAGED,
     MODEL_FILE,
     CheckpointState,
-    read_state,
+    read_checkpoint,
     step_folder,
     steps_saved,
 )
@@ -32,7 +32,7 @@ def average_run(run_folder: Path | str, count: int, which: str) -> str:
     run = RunFolder.open(run_folder)
     with hold_folder(run.path):  # a training run could delete checkpoints while they are read
         path = average_checkpoints(run.checkpoints_folder, count, which)
-        steps = ", ".join(map(str, read_state(path).averaged_steps))
+        steps = ", ".join(map(str, read_checkpoint(path).state.averaged_steps))
     return f"{path}: the mean of the weights of steps {steps}; use it with --checkpoint averaged"
 
 
@@ -61,12 +61,16 @@ def _steps_to_average(folder: Path, count: int, which: str) -> list[int]:
     assert which in ("last", "best")
     if count < 1:
         raise InputError(f"cannot average {count} checkpoints; give 1 or more")
+
+    # 1. The checkpoints to choose from, the first choice first.
     if which == "best":
         steps = ranked_steps(folder)
         kind, key = " with a score", "training.keep_best"
     else:
         steps = steps_saved(folder)[::-1]
         kind, key = "", "training.keep_checkpoints"
+
+    # 2. There must be enough: `key` is the setting of a run that keeps more.
     if len(steps) < count:
         available = f"{len(steps)} (steps {', '.join(map(str, sorted(steps)))})" if steps else "none"
         advice = f"ask for fewer, or train with a higher {key}"
@@ -81,9 +85,12 @@ def _mean_weights(checkpoints: Sequence[Path]) -> tuple[CheckpointState, dict[st
 
     The sum is in float64, and only one checkpoint at a time is in memory.
     """
+    # 1. Begin with the newest, which gives the state.
     newest = checkpoints[-1]
     state, newest_weights = load_weights(newest)
     sums = {name: tensor.double() for name, tensor in newest_weights.items()}
+
+    # 2. Add the weights of the others, which must be of the same model.
     for path in checkpoints[:-1]:
         older_state, weights = load_weights(path)
         is_same_model = (older_state.subword, older_state.model) == (state.subword, state.model)
@@ -91,6 +98,8 @@ def _mean_weights(checkpoints: Sequence[Path]) -> tuple[CheckpointState, dict[st
             raise CheckpointError(f"cannot average {path} with {newest}: their models differ")
         for name, tensor in weights.items():
             sums[name] += tensor
+
+    # 3. Divide, and round to the type of the weights.
     mean = {}
     for name, total in sums.items():
         mean[name] = (total / len(checkpoints)).to(newest_weights[name].dtype)

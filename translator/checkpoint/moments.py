@@ -35,7 +35,7 @@ def restore_moments(optimizer: ModelOptimizer, tensors: Mapping[str, Tensor]) ->
     Raises KeyError: `tensors` has an optimizer that this one lacks.
     """
     # 1. Sort the tensors by optimizer and weight.
-    states: dict[str, dict[int, dict[str, Tensor]]] = {}
+    states: dict[str, dict[int, dict[str, Tensor]]] = {}  # name of the optimizer, number of the weight, kind
     for name in optimizer.optimizers:
         states[name] = defaultdict(dict)
     scale_state = {}
@@ -48,7 +48,7 @@ def restore_moments(optimizer: ModelOptimizer, tensors: Mapping[str, Tensor]) ->
 
     # 2. Give each optimizer its moments.
     for name, part in optimizer.optimizers.items():
-        settings = part.state_dict()["param_groups"]
+        settings = part.state_dict()["param_groups"]  # its own, which torch would replace by those of a file
         part.load_state_dict({"state": states[name], "param_groups": settings})
     if isinstance(optimizer, ScaledOptimizer) and scale_state:
         optimizer.restore_scale(scale_state)

@@ -16,11 +16,15 @@ def newest_finished_run(folder: Path) -> Path | None:
     A run is left out if its config.yaml or a checkpoint is damaged or of another version, or if it has no subword
     models.
     """
+    # A folder that may not be read raises its error here; `glob` would find nothing in it.
     if folder.is_dir():
-        os.scandir(folder).close()  # `glob` finds nothing in a folder that may not be read
-    # `**` follows no links, and a run may be a link to another disk.
+        os.scandir(folder).close()
+
+    # The states of all newest checkpoints. `**` follows no links, and a run may be a link to another disk.
     last_state = f"checkpoints/{LAST}/{STATE_FILE}"
     states = {*folder.glob(f"*/{last_state}"), *folder.glob(f"**/{last_state}")}
+
+    # The first usable run, from the latest on; errors mean that a run is not usable.
     for file in sorted(states, key=lambda file: file.stat().st_mtime, reverse=True):
         with contextlib.suppress(TranslatorError, OSError):
             run = RunFolder.open(file.parents[2])
@@ -38,4 +42,4 @@ def _is_finished(run: RunFolder) -> bool:
         seconds=state.progress.get("seconds", 0.0),
         validations_without_gain=state.progress.get("validations_without_gain", 0),
     )
-    return stopping(progress, run.config().training.limits) is not None and run.subword_folder.is_dir()
+    return stopping(progress, run.config().training.loop_settings) is not None and run.subword_folder.is_dir()

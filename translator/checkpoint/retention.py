@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from translator.checkpoint.files import LoadedCheckpoint, load_checkpoint
-from translator.checkpoint.state import BEST, LAST, DamagedCheckpointError, read_state, step_folder, steps_saved
+from translator.checkpoint.state import BEST, LAST, DamagedCheckpointError, read_checkpoint, step_folder, steps_saved
 from translator.errors import CheckpointError
 from translator.run.files import replace_link, storage_errors
 from translator.run.logging import LOGGER
@@ -19,6 +19,7 @@ def newest_whole(folder: Path) -> LoadedCheckpoint | None:
 
     Raises CheckpointError: all checkpoints are damaged, or the format of one is unsupported.
     """
+    # Try the newest first. What is wrong with damaged ones is told when it is clear which one replaces them.
     damages = []
     for step in reversed(steps_saved(folder)):
         try:
@@ -62,7 +63,7 @@ def ranked_steps(folder: Path) -> list[int]:
     scores: dict[int, float] = {}
     for step in steps_saved(folder):
         with contextlib.suppress(CheckpointError):
-            score = read_state(step_folder(folder, step)).score
+            score = read_checkpoint(step_folder(folder, step)).state.score
             if score is not None:
                 scores[step] = score
     return sorted(scores, key=lambda step: (-scores[step], step))

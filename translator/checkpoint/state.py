@@ -124,12 +124,17 @@ def find_checkpoint(folder: Path, name: str) -> Path:
 
     Raises CheckpointError: the checkpoint is missing; the message lists the existing ones.
     """
+    # 1. The name of the folder or link.
     folder_name = f"step-{int(name):06d}" if re.fullmatch(r"[0-9]{1,12}", name) else name
     if folder_name == BEST and not os.path.lexists(folder / BEST):
         folder_name = LAST
+
+    # 2. A run that was copied without its links has a newest checkpoint all the same.
     steps = steps_saved(folder)
-    if folder_name == LAST and steps and not (folder / LAST).is_dir():  # a run that was copied without its links
+    if folder_name == LAST and steps and not (folder / LAST).is_dir():
         return step_folder(folder, steps[-1])
+
+    # 3. Any other name must exist.
     is_name = folder_name in (BEST, LAST, AVERAGED) or _STEP_NAME.fullmatch(folder_name)  # never a path
     if is_name and (folder / folder_name).is_dir():
         return (folder / folder_name).resolve()
@@ -169,6 +174,7 @@ def read_checkpoint(path: Path) -> PinnedCheckpoint:
 
     Errors as `load_checkpoint`.
     """
+    # 1. Read state.json.
     file = path / STATE_FILE
     try:
         content = file.read_bytes()
@@ -177,7 +183,8 @@ def read_checkpoint(path: Path) -> PinnedCheckpoint:
         raise DamagedCheckpointError(f"cannot read {file} ({error.strerror})", path) from error
     except RecordError as error:
         raise DamagedCheckpointError(f"cannot read {file} ({error})", path) from error
-    # A renamed folder would be resumed under another step.
+
+    # 2. Compare it with what is there. A renamed folder would be resumed under another step.
     name = _STEP_NAME.fullmatch(path.name)
     if name and int(name[1]) != description.state.step:
         raise DamagedCheckpointError(f"{file} is of step {description.state.step}, unlike its folder", path)
@@ -186,8 +193,3 @@ def read_checkpoint(path: Path) -> PinnedCheckpoint:
             raise DamagedCheckpointError(f"{path / tensor_file} is missing or has the wrong length", path)
     identity = hashlib.sha256(content).hexdigest()
     return PinnedCheckpoint(path=path, state=description.state, sha256=description.sha256, identity=identity)
-
-
-def read_state(path: Path) -> CheckpointState:
-    """Return the state of the checkpoint in `path`; errors as `load_checkpoint`."""
-    return read_checkpoint(path).state

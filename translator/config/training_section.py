@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from translator.config.keys import Count, Effect, Fraction, Place, PositiveInt, Section, Share, rule
-from translator.core.loop import Intervals, Limits, Progress, stopping
+from translator.core.loop import LoopSettings, Progress, stopping
 
 if TYPE_CHECKING:  # they import torch
     from translator.core.optimizer import OptimizerSettings, ScheduleSettings
@@ -135,18 +135,19 @@ class TrainingConfig(Section, effect=Effect.RESULT):
         )
 
     @property
-    def limits(self) -> Limits:
-        """What ends a training."""
-        return Limits(self.max_steps, self.max_minutes, self.early_stopping)
-
-    @property
-    def intervals(self) -> Intervals:
-        """Updates between two validations, and between two checkpoints."""
-        return Intervals(self.validate_every, self.checkpoint_every)
+    def loop_settings(self) -> LoopSettings:
+        """The settings of the core's loop."""
+        return LoopSettings(
+            max_steps=self.max_steps,
+            save_every=self.checkpoint_every,
+            validate_every=self.validate_every,
+            max_minutes=self.max_minutes,
+            early_stopping=self.early_stopping,
+        )
 
     def finished(self, progress: Progress) -> str | None:
         """Return why a training ends at `progress`, with the key to change; None if it continues."""
-        limit = stopping(progress, self.limits)
+        limit = stopping(progress, self.loop_settings)
         if limit == "max_steps":
             return f"training.max_steps={self.max_steps} is reached"
         if limit == "max_minutes":

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from translator.core.cache import KeyValue, SelfCache
+from translator.core.cache import KeyValue, LayerCache
 from translator.core.positions import rotate
 
 AttentionKernel = Callable[[Tensor, Tensor, Tensor, Tensor | None, float], Tensor]
@@ -37,19 +37,21 @@ def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor
         bool, in training          broadcastable to (R, H, T, S)    True = may attend
         float, in a search step    (R, H, T, S) or (R, H, 1, S)     added to the scores: 0 = may attend, -inf = may not
 
-    The first takes a small part of the memory of the second, which costs a step no operation of its own.
+    A bool mask takes little memory, because all heads share it. A bias is added while the scores are computed, so that
+    a step needs no operation of its own for it.
     """
-    is_bias = mask is not None and mask.dtype != torch.bool
-    bias = by_head(mask) if mask is not None and is_bias else None
+    bias = None
+    if mask is not None and mask.dtype != torch.bool:
+        bias = by_head(mask)  # (R * H, T, S) or (R * H, 1, S)
 
     # The scores: Q Kᵀ / √K of each head, plus the bias.
     transposed_key = by_head(key).transpose(1, 2)  # (R * H, K, S)
     scale = query.size(3) ** -0.5
-    product = scaled_bmm(by_head(query), transposed_key, scale, bias)
+    product = scaled_bmm(by_head(query), transposed_key, scale, bias)  # (R * H, T, S)
     scores = product.view(*query.shape[:3], key.size(2))  # (R, H, T, S)
 
-    # A forbidden key gets the score -inf, and so no weight.
-    if mask is not None and not is_bias:
+    # A bool mask: a forbidden key gets the score -inf, and so no weight.
+    if mask is not None and mask.dtype == torch.bool:
         scores.masked_fill_(~mask, -torch.inf)
     return scores.softmax(dim=-1)
 
@@ -125,7 +127,7 @@ class SelfAttention(MultiHeadAttention):
         x: Tensor,
         mask: Tensor | None,
         rotation: Tensor | None = None,
-        cache: SelfCache | None = None,
+        cache: LayerCache | None = None,
     ) -> Tensor:
         """Return (R, L, D): every position of `x` attends to the allowed positions of `x`.
 
@@ -133,13 +135,15 @@ class SelfAttention(MultiHeadAttention):
             x: (R, L, D). With a cache: (n, w, D), the newest position of each hypothesis.
             mask: see `attention_weights`; None allows all positions.
             rotation: what `RotaryPositions` returns for the positions of `x`.
-            cache: in a search step, keys and values of earlier positions; those of `x` are appended.
+            cache: in a search step, that of the layer, with keys and values of earlier positions; those of `x` are
+                appended.
         """
-        query, key, value = self.project(x, rotation)
+        query, key, value = self.project(x, rotation)  # (R, H, L, K) each
         if cache is None:
             context = self.kernel(query, key, value, mask, self.active_dropout)
         else:
-            all_keys, all_values = cache.append(KeyValue(key, value))
+            # A hypothesis attends to its newest position and to the earlier ones.
+            all_keys, all_values = cache.append(KeyValue(key, value))  # (n, H, keys so far, K) each
             context = attend(query, all_keys, all_values, mask)
         y: Tensor = self.output(merge_heads(context))
         return y

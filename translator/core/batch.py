@@ -143,11 +143,12 @@ def collate(
     """
     source_lengths = source_lengths.astype(np.int64)
     target_lengths = target_lengths.astype(np.int64)
-    # The decoder alone has an input that begins with SOS.
-    source_fields = _fields_of_side(source_ids, source_lengths, pair_counts, row_length)
-    target_fields = _fields_of_side(target_ids, target_lengths, pair_counts, row_length)
+    source_fields = _fields_of_side(source_ids, source_lengths, pair_counts, row_length)  # (4, R, L)
+    target_fields = _fields_of_side(target_ids, target_lengths, pair_counts, row_length)  # (4, R, L)
+    # The first field, ids with SOS, is the input of the decoder: the source has none.
+    fields = np.concatenate((source_fields[1:], target_fields))  # (7, R, L)
     return Batch(
-        fields=torch.from_numpy(np.concatenate((source_fields[1:], target_fields))),
+        fields=torch.from_numpy(fields),
         pairs=pairs,
         pair_counts=pair_counts,
         source_lengths=source_lengths,
@@ -161,18 +162,18 @@ def _fields_of_side(ids: Ids, lengths: Numbers, pair_counts: Numbers, row_length
     The arguments are those of `collate`. All M tokens of the side are placed at once, without a loop over sentences.
     """
     # 1. Of each sentence: its row, its number in the row, and its offset from the beginning of the row.
-    begins = np.cumsum(lengths) - lengths  # (N,) in the sequence of all tokens
-    first_of_row = np.cumsum(pair_counts) - pair_counts  # (R,) index of a sentence
+    begins = np.cumsum(lengths) - lengths  # (N,) place of its first token among all M tokens
+    first_of_rows = np.cumsum(pair_counts) - pair_counts  # (R,) index of the first sentence of each row
     row = np.repeat(np.arange(len(pair_counts)), pair_counts)  # (N,)
-    first = first_of_row[row]  # (N,)
-    number = np.arange(1, len(lengths) + 1) - first  # (N,) from 1
-    offset = begins - begins[first]  # (N,)
+    first_of_row = first_of_rows[row]  # (N,) index of the first sentence of its row
+    number = np.arange(1, len(lengths) + 1) - first_of_row  # (N,) from 1
+    offset = begins - begins[first_of_row]  # (N,)
 
     # 2. Of each token: its position in its sentence, and its cell in the flat (R · L,) row tensor.
     position = np.arange(int(lengths.sum())) - np.repeat(begins, lengths)  # (M,)
     cells = np.repeat(row * row_length + offset, lengths) + position  # (M,)
 
-    # 3. SOS is the first token of a sentence, EOS the last.
+    # 3. Its ids, in two forms. A sentence has one token more than ids: SOS before them, or EOS after them.
     with_sos = np.full(len(cells), SOS, np.int64)
     with_sos[position > 0] = ids
     with_eos = np.full(len(cells), EOS, np.int64)
@@ -221,7 +222,7 @@ def collate_rows(rows: Sequence[Sequence[tuple[Sequence[int], Sequence[int]]]], 
             row_targets = sum(len(target) + 1 for _, target in row)
             row_length = max(row_length, row_sources, row_targets)
 
-    # 3. The ids of each side as one array; numpy cannot join none.
+    # 3. The ids of each side as one array; without pairs it is empty, since numpy cannot concatenate no arrays.
     nothing = [np.zeros(0, np.int32)]
     return collate(
         source_ids=np.concatenate(sources or nothing),

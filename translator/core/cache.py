@@ -20,7 +20,6 @@ w hypotheses of a sentence in a step: 1 at the first step, where all hypotheses 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import torch
@@ -43,14 +42,18 @@ class StepBiases(NamedTuple):
     cross: Tensor  # (n, H, 1, S) for the source
 
 
-class SelfCache:
-    """Keys and values of the target positions of a decoder layer: the entries of all W hypotheses of each sentence.
+class LayerCache:
+    """Keys and values of one decoder layer: those of the source, and the entries of all W hypotheses of each sentence.
 
-    They are one buffer with two kinds of views. A step writes the newest position through a view by position, and reads
-    all positions through one view of all keys and one of all values.
+    The entries are one buffer with two kinds of views. A step writes the newest position through a view by position,
+    and reads all positions through one view of all keys and one of all values.
     """
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, source: KeyValue, width: int) -> None:
+        """Take keys and values of the encoder's output, (B, H, S, K) each, and W, the hypotheses of a sentence."""
+        # Keys are stored as (B, H, K, S), which more than halves the time of their product with few queries.
+        key = source.key.transpose(2, 3).contiguous().transpose(2, 3)
+        self._source = KeyValue(key, source.value.contiguous())
         self.width = width  # W
         self.length = 0  # T
         # The first dimension of the buffer is the position, so that a step writes contiguous memory.
@@ -58,15 +61,19 @@ class SelfCache:
         self._positions: tuple[Tensor, ...] = ()  # C views (B, 2, H, W, K), one for each position
         self._all: KeyValue  # views of all keys and all values, (B, H, C * W, K) each
 
+    def source_of(self, count: int) -> KeyValue:
+        """Return keys and values of the source, of the sentences in the first `count` lanes."""
+        return KeyValue(key=self._source.key[:count], value=self._source.value[:count])
+
     def append(self, new: KeyValue) -> KeyValue:
-        """Append one position (n, H, w, K), and return all keys and values, (n, H, T * W, K) each."""
+        """Append one target position (n, H, w, K), and return all keys and values, (n, H, T * W, K) each."""
         if self.length == len(self._positions):
             self._grow(new.key)
         sentences = len(new.key)
         # Write the newest entries. If w is 1, each of the W hypotheses gets the same one.
-        position = self._positions[self.length][:sentences]  # (n, 2, H, W, K)
-        position[:, 0] = new.key
-        position[:, 1] = new.value
+        newest = self._positions[self.length][:sentences]  # (n, 2, H, W, K)
+        newest[:, 0] = new.key
+        newest[:, 1] = new.value
         self.length += 1
         # Return the entries of all hypotheses of a sentence; biases choose those of a branch.
         end = self.length * self.width
@@ -77,6 +84,8 @@ class SelfCache:
 
     def move(self, old: Tensor, new: Tensor) -> None:
         """Move the sentences in the lanes `old` to the lanes `new`, (sentences,) int64 each."""
+        for tensor in self._source:
+            tensor[new] = tensor[old]
         if self._buffer is not None:
             used = self._buffer[: self.length]
             used[:, :, :, new] = used[:, :, :, old]
@@ -97,35 +106,9 @@ class SelfCache:
         by_position = buffer.permute(0, 3, 2, 4, 1, 5)
         self._positions = by_position.unbind(0)
         # Views of all positions, for reading: (2, B, H, C * W, K).
-        by_kind = buffer.flatten(0, 1).permute(1, 2, 3, 0, 4)
+        all_entries = buffer.flatten(0, 1)  # (C * W, 2, B, H, K)
+        by_kind = all_entries.permute(1, 2, 3, 0, 4)
         self._all = KeyValue(key=by_kind[0], value=by_kind[1])
-
-
-def cross_cache(projected: KeyValue) -> KeyValue:
-    """Return keys and values of the encoder's output, (B, H, S, K) each, in the memory layout for a search.
-
-    Keys are stored as (B, H, K, S), which more than halves the time of their product with few queries.
-    """
-    key = projected.key.transpose(2, 3).contiguous().transpose(2, 3)
-    return KeyValue(key, projected.value.contiguous())
-
-
-@dataclass(frozen=True)
-class LayerCache:
-    """The caches of one decoder layer."""
-
-    target: SelfCache
-    source: KeyValue  # (B, H, S, K) each
-
-    def source_of(self, count: int) -> KeyValue:
-        """Return keys and values of the source of the first `count` sentences."""
-        return KeyValue(key=self.source.key[:count], value=self.source.value[:count])
-
-    def move(self, old: Tensor, new: Tensor) -> None:
-        """Move the sentences in the lanes `old` to the lanes `new`, (sentences,) int64 each."""
-        self.target.move(old, new)
-        for tensor in self.source:
-            tensor[new] = tensor[old]
 
 
 class DecoderCache:
@@ -156,6 +139,8 @@ class DecoderCache:
         Args:
             layers: one for each decoder layer.
             cross_mask: (B, 1, 1, S) bool, True = may attend.
+            heads: H.
+            width: W.
             dtype: type of the attention scores.
         """
         self.layers = layers
@@ -166,6 +151,8 @@ class DecoderCache:
         # Two permutations, (n,) each, the inverses of each other; None as long as they are the identity.
         self._lane_of_sentence: Tensor | None = None
         self._sentence_in_lane: Tensor | None = None
+
+        # The biases on the source never change; those on the target grow by W entries in each step.
         source_bias = torch.zeros(cross_mask.shape, dtype=dtype, device=cross_mask.device)
         source_bias.masked_fill_(~cross_mask, -torch.inf)
         self._source_bias = source_bias.expand(-1, heads, -1, -1).contiguous()  # (B, H, 1, S), by lane
@@ -210,7 +197,8 @@ class DecoderCache:
             self._branches = self._branches.index_select(0, rows)
         # Sentences without rows have ended: free their lanes.
         if len(rows) < self.count * self.width:
-            self._remove_others(rows[:: self.width] // self.width)
+            first_rows = rows[:: self.width]  # (n',) one row of each sentence that stays
+            self._remove_others(first_rows // self.width)
 
     def _remove_others(self, sentences: Tensor) -> None:
         """Keep only `sentences` (n',) int64, ascending; they fill the first n' lanes."""
@@ -220,16 +208,16 @@ class DecoderCache:
         lanes = self.to_sentences(lane_numbers)[sentences]  # (n',)
 
         # 2. Move those in lanes from n' on to the free lanes below.
-        outside = lanes >= count
-        is_free = torch.ones(count, dtype=torch.bool, device=lanes.device)
-        is_free.index_fill_(0, lanes[~outside], False)
-        old = lanes[outside]
+        must_move = lanes >= count  # (n',)
+        is_free = torch.ones(count, dtype=torch.bool, device=lanes.device)  # (n',)
+        is_free.index_fill_(0, lanes[~must_move], False)
+        old = lanes[must_move]
         new = is_free.nonzero().squeeze(1)
         if len(old) > 0:
             self._source_bias[new] = self._source_bias[old]
             for layer in self.layers:
                 layer.move(old, new)
-            lanes = lanes.masked_scatter(outside, new)
+            lanes = lanes.masked_scatter(must_move, new)
 
         # 3. Keep the lane of each sentence, and the inverse permutation.
         self.count = count

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translator.core.attention import CrossAttention, FusedLinear, SelfAttention
-from translator.core.cache import KeyValue, SelfCache, StepBiases
+from translator.core.cache import KeyValue, LayerCache, StepBiases
 from translator.core.masks import Masks
 from translator.core.positions import Positions
 
@@ -159,7 +159,7 @@ class DecoderLayer(nn.Module):
         memory: Tensor | KeyValue,
         masks: Masks | StepBiases,
         rotation: Tensor | None = None,
-        cache: SelfCache | None = None,
+        cache: LayerCache | None = None,
     ) -> Tensor:
         """Return (R, T, D) for `x` (R, T, D).
 

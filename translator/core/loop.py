@@ -24,20 +24,14 @@ if TYPE_CHECKING:  # they import torch, which the rules of this file do not need
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What ends a training."""
+class LoopSettings:
+    """When a training validates and saves, and what ends it."""
 
-    max_steps: int
+    max_steps: int  # updates
+    save_every: int  # updates between two checkpoints
+    validate_every: int | None = None  # updates between two validations; None: there is nothing to validate on
     max_minutes: float | None = None
     early_stopping: int | None = None  # validations in a row without a better score
-
-
-@dataclass(frozen=True)
-class Intervals:
-    """Updates between two validations, and between two checkpoints."""
-
-    validate_every: int | None  # None: there is nothing to validate on
-    save_every: int
 
 
 @dataclass
@@ -103,33 +97,32 @@ class Surroundings(Protocol):
         """Save the state, unless it is saved."""
 
 
-def stopping(progress: Progress, limits: Limits) -> str | None:
+def stopping(progress: Progress, settings: LoopSettings) -> str | None:
     """Return the name of the limit that a training has reached; None if it goes on."""
-    if progress.step >= limits.max_steps:
+    if progress.step >= settings.max_steps:
         return "max_steps"
-    if limits.max_minutes is not None and progress.seconds >= 60 * limits.max_minutes:
+    if settings.max_minutes is not None and progress.seconds >= 60 * settings.max_minutes:
         return "max_minutes"
-    if limits.early_stopping is not None and progress.validations_without_gain >= limits.early_stopping:
+    if settings.early_stopping is not None and progress.validations_without_gain >= settings.early_stopping:
         return "early_stopping"
     return None
 
 
-def validation_is_due(progress: Progress, limits: Limits, intervals: Intervals) -> bool:
+def validation_is_due(progress: Progress, settings: LoopSettings) -> bool:
     """Return whether this step has to be validated and is not yet; a stop may have come between.
 
     That is so at each multiple of `validate_every`, and at the end of the training.
     """
-    if intervals.validate_every is None or progress.step <= progress.validated_step:
+    if settings.validate_every is None or progress.step <= progress.validated_step:
         return False
-    return progress.step % intervals.validate_every == 0 or stopping(progress, limits) is not None
+    return progress.step % settings.validate_every == 0 or stopping(progress, settings) is not None
 
 
 def train(
     learner: "Learner",
     batches: Iterator["StepBatches"],
     progress: Progress,
-    limits: Limits,
-    intervals: Intervals,
+    settings: LoopSettings,
     surroundings: Surroundings,
     clock: Clock | None = None,
 ) -> str | None:
@@ -141,9 +134,9 @@ def train(
     clock = clock or Clock(progress)
     while True:
         # 1. Validate where it is due, and end at a limit.
-        if validation_is_due(progress, limits, intervals):
+        if validation_is_due(progress, settings):
             surroundings.validate()
-        limit = stopping(progress, limits)
+        limit = stopping(progress, settings)
         if limit is not None:
             surroundings.save()
             return limit
@@ -162,5 +155,5 @@ def train(
         surroundings.updated(result, tick)
 
         # 4. Save where it is due; a validation saves, too.
-        if progress.step % intervals.save_every == 0 and not validation_is_due(progress, limits, intervals):
+        if progress.step % settings.save_every == 0 and not validation_is_due(progress, settings):
             surroundings.save()

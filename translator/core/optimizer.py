@@ -46,10 +46,13 @@ def learning_rate(step: int, settings: ScheduleSettings, seconds: float = 0.0) -
 
     # 2. The decay after it.
     if settings.schedule == "cosine":
+        # From 1, as in the whole warm-up, to 0 at the end.
         half_cosine = 0.5 * (1.0 + math.cos(math.pi * _decay_progress(step, settings, seconds)))
         return rate * (COSINE_FLOOR + (1.0 - COSINE_FLOOR) * half_cosine)
     if settings.schedule == "inverse_sqrt":
-        return rate * math.sqrt(max(1, warmup_steps) / step) if step > warmup_steps else rate
+        if step <= warmup_steps:
+            return rate
+        return rate * math.sqrt(max(1, warmup_steps) / step)
     if settings.schedule == "constant":
         return rate
     assert_never(settings.schedule)
@@ -117,9 +120,14 @@ class ModelOptimizer:
         matrices: list[nn.Parameter] = []
         vectors: list[nn.Parameter] = []
         for weight in model.parameters():
-            if weight not in weights_of_extra:
-                (matrices if weight.dim() >= 2 else vectors).append(weight)
+            if weight in weights_of_extra:
+                continue
+            if weight.dim() >= 2:
+                matrices.append(weight)
+            else:
+                vectors.append(weight)
 
+        # Weight decay is for matrices only.
         groups: list[dict[str, Any]] = [{"params": matrices}, {"params": vectors, "weight_decay": 0.0}]
         adamw = torch.optim.AdamW(
             groups,
@@ -157,7 +165,7 @@ class ModelOptimizer:
         for group in self.groups:
             group["lr"] = rate
 
-        # Clipping: a gradient that is longer than `clip` gets this length.
+        # Gradients have the factor of the loss scale; and one that is longer than `clip` gets this length.
         divisor = self.scale
         if self._clip is not None:
             divisor = (gradient_norm / self._clip).clamp(min=1.0) * divisor
@@ -166,6 +174,6 @@ class ModelOptimizer:
         # for itself, and the program need not wait. Both attributes are made for `torch.amp.GradScaler`.
         found_inf = (~finite).float()
         for optimizer in self.optimizers.values():
-            optimizer.grad_scale = divisor if isinstance(divisor, Tensor) else None
+            optimizer.grad_scale = divisor if isinstance(divisor, Tensor) else None  # a number is always 1
             optimizer.found_inf = found_inf
             optimizer.step()

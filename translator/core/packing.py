@@ -58,15 +58,20 @@ def plan_rows(
         row_length: L, the positions of a row on either side.
         generator: draws the order of the pairs.
     """
+    # 1. Put the pairs into random order.
     order = np.arange(len(source_lengths), dtype=np.int32)
     generator.shuffle(order)
+
+    # 2. Divide them into rows.
     ordered_sources = source_lengths[order].tolist()
     ordered_targets = target_lengths[order].tolist()
     rows = list(_first_fit(order.tolist(), ordered_sources, ordered_targets, row_length))
 
+    # 3. Join the rows to two arrays, which take less memory than lists.
     pairs = np.fromiter(itertools.chain.from_iterable(rows), np.int32, len(order))
+    pair_counts = np.fromiter(map(len, rows), np.int64, len(rows))
     starts = np.zeros(len(rows) + 1, np.int64)
-    starts[1:] = np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)))
+    starts[1:] = np.cumsum(pair_counts)
     return RowPlan(pairs=pairs, starts=starts)
 
 
@@ -75,7 +80,8 @@ def _first_fit(
 ) -> Iterator[list[int]]:
     """Yield the rows in the order of their closing, each a list of pair numbers.
 
-    A million pairs take a second or two, so this inner loop uses plain lists and integers.
+    `numbers` are those of the pairs, in the order in which they look for room; the lengths are in the same order. A
+    million pairs take a second or two, so this inner loop uses plain lists and integers.
     """
     # The open rows: free positions on both sides, and the numbers of their pairs.
     source_room: list[int] = []

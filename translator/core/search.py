@@ -78,18 +78,11 @@ class Prohibition(Protocol):
         """
 
 
-class Largest(NamedTuple):
-    """The largest values of each row, largest first."""
+def largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Return the `count` largest values of each row of `values` (R, V), largest first, and their indices, (R, C) each.
 
-    values: Tensor  # (R, C)
-    indices: Tensor  # (R, C) int64
-
-
-def largest(values: Tensor, count: int) -> Largest:
-    """Return the `count` largest values of each row of `values` (R, V); ties go to the lowest index.
-
-    `torch.topk` alone leaves the order of ties open, so that a translation could differ between machines. C is
-    `count`, or V if that is smaller. `speed/top_k.py` has a form for a GPU.
+    Ties go to the lowest index. `torch.topk` alone leaves their order open, so that a translation could differ between
+    machines. C is `count`, or V if that is smaller. `speed/top_k.py` has a form for a GPU.
     """
     vocabulary = values.size(1)
     count = min(count, vocabulary)
@@ -104,11 +97,11 @@ def largest(values: Tensor, count: int) -> Largest:
     if len(tied_rows) > 0:
         in_order = values[tied_rows].sort(dim=1, descending=True, stable=True).indices
         indices[tied_rows] = in_order[:, : indices.size(1)]
-    return Largest(values=best[:, :count], indices=indices[:, :count])
+    return best[:, :count], indices[:, :count]
 
 
-TopK = Callable[[Tensor, int], Largest]
-"""Returns the largest values of rows, as `largest` does."""
+TopK = Callable[[Tensor, int], tuple[Tensor, Tensor]]
+"""Returns the largest values of rows and their indices, as `largest` does."""
 
 
 def log_probabilities_of(tokens: Tensor, logits: Tensor) -> Tensor:
@@ -121,20 +114,13 @@ def widest_float(device: torch.device) -> torch.dtype:
     return torch.float32 if device.type == "mps" else torch.float64
 
 
-class Extensions(NamedTuple):
-    """The 2 W best extensions of each beam, best first."""
-
-    scores: Tensor  # (n, 2 W) summed log-probabilities, -inf where there is no hypothesis
-    parents: Tensor  # (n, 2 W) int64, places in the beam of the hypotheses that they extend, 0 to W - 1
-    tokens: Tensor  # (n, 2 W) int64
-
-
 class BeamStep(NamedTuple):
-    """What one step has added to the beams of the unfinished sentences: a column of the picture above, of each."""
+    """The 2 W best extensions of the beams of the unfinished sentences: a column of the picture above, of each."""
 
     sentences: Tensor  # (n,) int64 indices
     back_pointers: Tensor  # (n, 2 W) int64, ranks among the 2 W extensions of the previous step
-    extensions: Extensions
+    tokens: Tensor  # (n, 2 W) int64
+    scores: Tensor  # (n, 2 W) summed log-probabilities, -inf where there is no hypothesis
 
 
 @torch.inference_mode()
@@ -176,6 +162,7 @@ def beam_search(
     enough_finished = 2 * width if width > 1 else 1  # a beam of one is greedy search
     count_of_sentences, device = len(source), source.device
     limits = longest.to(device)  # (B,)
+    # The hypotheses of sentence i are the rows i * W to i * W + W - 1 of the model's state.
     first_rows = torch.arange(0, count_of_sentences * width, width, device=device).unsqueeze(1)  # (B, 1)
 
     # The beams of the unfinished sentences. All hypotheses of a beam start equal: the first alone scores above -inf, so
@@ -201,22 +188,22 @@ def beam_search(
 
         # 2. Find the 2 W best extensions of every beam, and record them with back-pointers: a parent is a place in the
         # beam, and `ranks` has the rank that each hypothesis of the beam had among the extensions before.
-        extensions = best_extensions(scores, logits, forbidden, top_k)
-        back_pointers = ranks.gather(1, extensions.parents)
-        steps.append(BeamStep(sentences, back_pointers, extensions))
+        extension_scores, parents, extension_tokens = best_extensions(scores, logits, forbidden, top_k)  # (n, 2 W) each
+        back_pointers = ranks.gather(1, parents)
+        steps.append(BeamStep(sentences, back_pointers, extension_tokens, extension_scores))
 
         # 3. Count the hypotheses that finish: those among the first W that end in EOS.
-        has_ended = (extensions.tokens == EOS) & (extensions.scores > -math.inf)  # (n, 2 W)
+        has_ended = (extension_tokens == EOS) & (extension_scores > -math.inf)  # (n, 2 W)
         finished_count = finished_count + has_ended[:, :width].sum(dim=1)
-        finished_scores = extensions.scores.masked_fill(~has_ended, -math.inf)[:, :width]  # (n, W)
+        finished_scores = extension_scores.masked_fill(~has_ended, -math.inf)[:, :width]  # (n, W)
         best_finished = torch.maximum(best_finished, finished_scores.amax(dim=1))
 
-        # 4. The first W without EOS form the next beam, best first.
+        # 4. The first W without EOS form the next beam, best first: a stable sort puts them before those with EOS.
         ranks = has_ended.int().sort(dim=1, stable=True).indices[:, :width]  # (n, W)
-        scores = extensions.scores.gather(1, ranks)
-        tokens = extensions.tokens.gather(1, ranks)
-        parents = extensions.parents.gather(1, ranks)
-        rows = parents + first_rows[: len(parents)]  # (n, W) of the model's state
+        scores = extension_scores.gather(1, ranks)
+        tokens = extension_tokens.gather(1, ranks)
+        parents = parents.gather(1, ranks)
+        rows = parents + first_rows[: len(parents)]  # (n, W) of the model's state: the hypotheses that are continued
         if constraints is not None:
             produced = produced.gather(1, parents.unsqueeze(2).expand_as(produced))
             produced = torch.cat((produced, tokens.unsqueeze(2)), dim=2)
@@ -248,8 +235,13 @@ def beam_search(
     return _best_hypotheses(steps, longest.tolist(), count, settings)
 
 
-def best_extensions(scores: Tensor, logits: Tensor, forbidden: Tensor | None, top_k: TopK = largest) -> Extensions:
-    """Return the 2 W best extensions of each beam. Ties go to the lowest parent, then to the lowest id.
+def best_extensions(
+    scores: Tensor, logits: Tensor, forbidden: Tensor | None, top_k: TopK = largest
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the scores, parents and tokens of the 2 W best extensions of each beam, (n, 2 W) each, best first.
+
+    A parent is the place in the beam, 0 to W - 1, of the hypothesis that is extended. A score is -inf where there is no
+    hypothesis. Ties go to the lowest parent, then to the lowest id.
 
     Args:
         scores: (n, W) summed log-probabilities of the hypotheses.
@@ -260,60 +252,64 @@ def best_extensions(scores: Tensor, logits: Tensor, forbidden: Tensor | None, to
     width = scores.size(1)
     logits = logits.float()
 
-    # 1. The best next tokens of each hypothesis: the best extensions of a beam have at most 2 W of one.
+    # 1. The 2 W best next tokens of each hypothesis. No more can be among the 2 W best extensions of its beam.
     if forbidden is None:
         # PAD, UNK and SOS are the lowest ids.
         producible = logits[:, FIRST_PRODUCED:]  # a view: no copy of size V
-        tokens = top_k(producible, 2 * width).indices + FIRST_PRODUCED  # (R, C)
+        _, indices = top_k(producible, 2 * width)
+        tokens = indices + FIRST_PRODUCED  # (R, C)
         log_probabilities = log_probabilities_of(tokens, logits)  # (R, C) over the whole vocabulary
     else:
-        best = top_k(logits.masked_fill(forbidden, -torch.inf), 2 * width)
-        tokens = best.indices
+        # Where fewer than C tokens are allowed, forbidden ones are among them, with logits of -inf.
+        token_logits, tokens = top_k(logits.masked_fill(forbidden, -torch.inf), 2 * width)  # (R, C) each
         log_probabilities = log_probabilities_of(tokens, logits)
-        log_probabilities = log_probabilities.masked_fill(best.values == -torch.inf, -torch.inf)
+        log_probabilities = log_probabilities.masked_fill(token_logits == -torch.inf, -torch.inf)
 
-    # 2. The best of all.
-    count = tokens.size(1)
+    # 2. The best extensions of all hypotheses of a beam: W hypotheses with C next tokens each.
+    count = tokens.size(1)  # C
     totals = (scores.unsqueeze(2) + log_probabilities.reshape(-1, width, count)).flatten(1)  # (n, W * C)
     tokens = tokens.reshape(-1, width * count)  # (n, W * C)
-    best_totals = top_k(totals, 2 * width)
-    parents = best_totals.indices // count
-    return Extensions(scores=best_totals.values, parents=parents, tokens=tokens.gather(1, best_totals.indices))
+    best_totals, places = top_k(totals, 2 * width)  # (n, 2 W) each; C places in a row are of one hypothesis
+    return best_totals, places // count, tokens.gather(1, places)
 
 
 def _best_hypotheses(
     steps: Sequence[BeamStep], limits: list[int], count: int, settings: SearchSettings
 ) -> list[list[Hypothesis]]:
-    """Return the best `count` hypotheses of each of B sentences, best first; finished ones precede those cut off."""
+    """Return the best `count` hypotheses of each of B sentences, best first; finished ones precede those cut off.
+
+    `steps` are those of the search from its first to its last; `limits` are the B length limits, EOS included.
+    """
     # 1. Put all steps into tables; sentences that have left the batch have scores of -inf.
     shape = (len(steps), len(limits), steps[0].back_pointers.size(1))  # (L, B, 2 W)
     back_pointers = np.zeros(shape, np.int64)
     tokens = np.zeros(shape, np.int64)
     scores = np.full(shape, -np.inf)
     for index, step in enumerate(steps):
-        going = step.sentences.cpu().numpy()
-        back_pointers[index, going] = step.back_pointers.cpu().numpy()
-        tokens[index, going] = step.extensions.tokens.cpu().numpy()
-        scores[index, going] = step.extensions.scores.cpu().numpy()
+        unfinished = step.sentences.cpu().numpy()
+        back_pointers[index, unfinished] = step.back_pointers.cpu().numpy()
+        tokens[index, unfinished] = step.tokens.cpu().numpy()
+        scores[index, unfinished] = step.scores.cpu().numpy()
 
     # 2. A hypothesis ends with EOS or at the length limit, if it is among the first W of its step.
     lengths = np.arange(1, len(steps) + 1)  # (L,)
-    at_limit = lengths[:, None] == np.array(limits)  # (L, B)
-    is_ending = ((tokens == EOS) | at_limit[:, :, None]) & (scores > -np.inf)  # (L, B, 2 W)
+    is_at_limit = lengths[:, None] == np.array(limits)  # (L, B)
+    is_ending = ((tokens == EOS) | is_at_limit[:, :, None]) & (scores > -np.inf)  # (L, B, 2 W)
     is_ending[:, :, settings.beam_size :] = False
-    last_steps, sentences, ranks = is_ending.nonzero()  # (E,) each
-    finished = tokens[is_ending] == EOS  # (E,)
+    last_steps, sentences, ranks = is_ending.nonzero()  # (E,) each: where in the tables it ends
+    is_finished = tokens[is_ending] == EOS  # (E,)
 
     # 3. Rank the endings of a sentence: finished ones first, then by normalized score, then the shortest.
     penalties = np.array([length_penalty(float(length), settings) for length in lengths])  # (L,)
     normalized_scores = scores[is_ending] / penalties[last_steps]  # (E,)
-    order = np.lexsort((ranks, last_steps, -normalized_scores, ~finished, sentences))  # the last key decides first
+    order = np.lexsort((ranks, last_steps, -normalized_scores, ~is_finished, sentences))  # the last key decides first
 
-    # 4. Take the best of each sentence.
-    first_of_sentence = np.searchsorted(sentences[order], np.arange(len(limits)))  # (B,)
-    places = np.arange(len(order)) - first_of_sentence[sentences[order]]
+    # 4. Take the best `count` of each sentence, whose endings are neighbours in `order`.
+    ordered_sentences = sentences[order]  # (E,) ascending
+    first_of_sentence = np.searchsorted(ordered_sentences, np.arange(len(limits)))  # (B,)
+    places = np.arange(len(order)) - first_of_sentence[ordered_sentences]  # (E,) 0 for the best of a sentence
     best = order[places < count]  # (N,)
-    last_steps, sentences, ranks, finished = last_steps[best], sentences[best], ranks[best], finished[best]
+    last_steps, sentences, ranks, is_finished = last_steps[best], sentences[best], ranks[best], is_finished[best]
 
     # 5. Follow the back-pointers from the last token of each to its first.
     path_tokens = np.zeros((len(best), len(steps)), np.int64)  # (N, L)
@@ -323,17 +319,18 @@ def _best_hypotheses(
         cells = (index, sentences[reached], ranks[reached])
         path_tokens[reached, index] = tokens[cells]
         path_scores[reached, index] = scores[cells]
-        ranks[reached] = back_pointers[cells]
+        ranks[reached] = back_pointers[cells]  # at the step before
     token_scores = np.diff(path_scores, axis=1, prepend=0.0).astype(np.float32)  # (N, L)
 
+    # 6. Cut each path after its last token, and sort the hypotheses by sentence; they are still best first.
     results: list[list[Hypothesis]] = [[] for _ in limits]
     for row, sentence in enumerate(sentences.tolist()):
         length = int(last_steps[row]) + 1  # EOS counts
-        is_finished = bool(finished[row])
+        has_eos = bool(is_finished[row])
         hypothesis = Hypothesis.from_tokens(
-            tokens=path_tokens[row, : length - is_finished].tolist(),
+            tokens=path_tokens[row, : length - has_eos].tolist(),
             token_scores=token_scores[row, :length].tolist(),
-            finished=is_finished,
+            finished=has_eos,
             settings=settings,
         )
         results[sentence].append(hypothesis)

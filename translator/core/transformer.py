@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from translator.core import PAD
 from translator.core.attention import AttentionKernel, FusedLinear, MultiHeadAttention
 from translator.core.batch import Batch
-from translator.core.cache import DecoderCache, LayerCache, SelfCache, cross_cache
+from translator.core.cache import DecoderCache, LayerCache
 from translator.core.layers import DecoderLayer, EncoderLayer, NetworkSettings, final_norm
 from translator.core.masks import MaskGenerator, Masks, one_sentence_a_row
 from translator.core.positions import PositionEncoding, RotaryPositions
@@ -89,8 +89,8 @@ class DecoderStack(nn.Module):
         # Keys and values of the source are projected once; those of the target come step by step.
         layers = []
         for layer in self.layers:
-            cross = cross_cache(layer.cross_attention.project(memory))
-            layers.append(LayerCache(SelfCache(width), cross))
+            source = layer.cross_attention.project(memory)
+            layers.append(LayerCache(source, width))
         heads = self.layers[0].self_attention.heads
         return DecoderCache(layers, cross_mask, heads, width, memory.dtype)
 
@@ -106,7 +106,7 @@ class DecoderStack(nn.Module):
         x = cache.to_lanes(x)
         for layer, layer_cache in zip(self.layers, cache.layers, strict=True):
             source = layer_cache.source_of(cache.count)
-            x = layer(x, source, biases, rotation, layer_cache.target)
+            x = layer(x, source, biases, rotation, layer_cache)
         return cache.to_sentences(self.norm(x))
 
 

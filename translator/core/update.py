@@ -41,7 +41,7 @@ class Gradients:
     """The gradients of an update, beside each weight as torch keeps them; `speed/gradients.py` has another form."""
 
     def __init__(self, parameters: Iterable[nn.Parameter]) -> None:
-        self.parameters = [parameter for parameter in parameters if parameter.requires_grad]
+        self.parameters = list(parameters)
 
     def add(self, gradients: Sequence[Tensor]) -> None:
         """Add a gradient for each of the parameters; those of all micro-batches add up."""

@@ -39,6 +39,7 @@ def open_tokens(
     Stores are in `<prepared_directory>/tokens-<fingerprint>/<split>`, and are written if they are missing.
 
     Args:
+        corpus: the prepared text.
         subword: the models that encode it.
         normalizer: normalizes the validation text, which is stored as read.
         prepared_directory: where the folder is made.
@@ -51,7 +52,7 @@ def open_tokens(
     if not folder.exists():
         with new_folder(folder) as unfinished_folder:
             _write_stores(corpus, subword, normalizer, unfinished_folder, processes)
-    stores = {split: PairStore(folder / split, _pairs(corpus, split), corpus.sides) for split in STORED_SPLITS}
+    stores = {split: PairStore(folder / split, _pair_counts(corpus, split), corpus.sides) for split in STORED_SPLITS}
     return stores, fingerprint
 
 
@@ -69,7 +70,7 @@ def _fingerprint(corpus: PreparedCorpus, subword: SubwordPair, normalizer: Norma
     return sha256_of_json(origin)[:DIGITS_IN_NAME]
 
 
-def _pairs(corpus: PreparedCorpus, split: StoredSplit) -> dict[str, int]:
+def _pair_counts(corpus: PreparedCorpus, split: StoredSplit) -> dict[str, int]:
     """Return the number of pairs of each source with text in `split`."""
     return {name: corpus.count(split, name) for name in corpus.names(split)}
 
@@ -78,6 +79,7 @@ def _write_stores(
     corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer, folder: Path, processes: int
 ) -> None:
     """Write each stored split to `<folder>/<split>`."""
+    # What each process makes for itself: the function that encodes a block.
     source_side, target_side = corpus.sides
     encoder = partial(
         BlockEncoder,
@@ -88,15 +90,17 @@ def _write_stores(
         normalizer.rules,
         threads=1 if processes > 1 else ALL_CORES,
     )
+
+    # The blocks of all splits are one sequence, of which each split takes its own number of pairs.
     with contextlib.closing(map_in_order(encoder, _blocks(corpus), processes)) as encoded_blocks:
         for split in STORED_SPLITS:
             source_writer = TokenWriter(folder / split, source_side, subword.source.vocabulary_size)
             target_writer = TokenWriter(folder / split, target_side, subword.target.vocabulary_size)
-            pairs = sum(_pairs(corpus, split).values())
-            bar: tqdm[object] = progress_bar(description=f"encoding {split}", total=pairs, unit="pairs")
+            pair_count = sum(_pair_counts(corpus, split).values())
+            bar: tqdm[object] = progress_bar(description=f"encoding {split}", total=pair_count, unit="pairs")
             with source_writer, target_writer, bar:
                 encoded_pairs = 0
-                while encoded_pairs < pairs:
+                while encoded_pairs < pair_count:
                     sources, targets = next(encoded_blocks)
                     source_writer.append(sources)
                     target_writer.append(targets)

@@ -62,11 +62,13 @@ class EpochText:
 
     def ids(self, draws: Draws) -> tuple[FlatRows, FlatRows]:
         """Return the ids of the sources and the targets of the pairs."""
+        # 1. The stored ids of all pairs.
         source, target = self.store.flat(draws.pairs)
         places = np.flatnonzero(self.is_changed(draws))
         if len(places) == 0:
             return source, target
 
+        # 2. The ids of the pairs that the epoch changes.
         changed = draws.at(places)
         columns = (changed.pairs.tolist(), changed.repetitions.tolist(), changed.changes.tolist())
         source_rows = []
@@ -75,6 +77,8 @@ class EpochText:
             source_row, target_row = self._changed_row(draws.epoch, pair, repetition, tuple(changes))
             source_rows.append(source_row)
             target_rows.append(target_row)
+
+        # 3. They replace the stored ones.
         return _with_rows(source, places, source_rows), _with_rows(target, places, target_rows)
 
     def lengths(self, draws: Draws) -> tuple[Numbers, Numbers]:
@@ -92,11 +96,13 @@ class EpochText:
     def _changed_row(self, epoch: int, pair: int, repetition: int, changes: tuple[bool, ...]) -> tuple[Ids, Ids]:
         """Return the ids of both sides of a pair in an epoch, without special tokens.
 
-        In a small corpus, what a plan has encoded is kept for its batches.
+        In a small corpus, what a plan has encoded is kept for its batches. `repetition` is how often the epoch has
+        drawn the pair before, `changes` the kinds of changes that it gets; see `Draws`.
         """
+        # A pair with UNK stays as it is, because its text cannot be decoded.
         source, target = self.store.flat(np.array([pair]))
         stored_rows = [source.ids.tolist(), target.ids.tolist()]
-        if any(UNK in row for row in stored_rows):  # a part of the text is lost
+        if any(UNK in row for row in stored_rows):
             return source.ids, target.ids
 
         # 1. Change the text. Both sides are needed, because a change may concern both.
@@ -116,16 +122,17 @@ class EpochText:
 
 def _with_rows(rows: FlatRows, places: Numbers, new_rows: Sequence[Ids]) -> FlatRows:
     """Return `rows` with other ids for the sentences at `places`, which are ascending."""
-    is_new = np.zeros(len(rows.lengths), np.bool_)
-    is_new[places] = True
-    lengths = rows.lengths.copy()
+    # 1. The new lengths of the sentences.
+    is_replaced = np.zeros(len(rows.lengths), np.bool_)  # (N,)
+    is_replaced[places] = True
+    lengths = rows.lengths.copy()  # (N,)
     lengths[places] = [len(row) for row in new_rows]
 
-    # Sentences keep their order, so each kind of tokens is copied at once.
-    is_new_token = np.repeat(is_new, lengths)
+    # 2. Sentences keep their order, so all new tokens are copied at once, and all old ones that stay.
+    is_new_token = np.repeat(is_replaced, lengths)  # (tokens of the result,)
     is_old_token = ~is_new_token
-    stays = np.repeat(~is_new, rows.lengths)  # of the old tokens
+    token_stays = np.repeat(~is_replaced, rows.lengths)  # (tokens of `rows`,)
     ids = np.empty(len(is_new_token), np.int32)
     ids[is_new_token] = np.concatenate(new_rows)
-    ids[is_old_token] = rows.ids[stays]
+    ids[is_old_token] = rows.ids[token_stays]
     return FlatRows(ids=ids, lengths=lengths)

@@ -95,12 +95,16 @@ class DataHandler:
         )
 
     def _measured(self, split: StoredSplit) -> list[LengthReport]:
-        """Return a report of each source of `split`; warn of the pairs that do not fit into a row."""
+        """Return a report of each source of `split`; warn of the pairs that do not fit into a row.
+
+        Raises CorpusError: no training pair fits.
+        """
+        # 1. Measure the pairs of each source, which have consecutive numbers.
         store = self._stores[split]
         reports = []
         for name, (start, end) in zip(store.pairs, itertools.pairwise(store.starts.tolist()), strict=True):
             source_lengths, target_lengths = store.lengths(np.arange(start, end))
-            longer_side = np.maximum(source_lengths, target_lengths)
+            longer_side = np.maximum(source_lengths, target_lengths)  # tokens of each pair
             fits = longer_side <= self._row_length
             report = LengthReport(
                 split=split,
@@ -113,6 +117,7 @@ class DataHandler:
             )
             reports.append(report)
 
+        # 2. Tell how many do not fit.
         over_long = sum(report.over_long for report in reports)
         if over_long == 0:
             return reports
@@ -162,10 +167,13 @@ class DataHandler:
 
     def validation_batches(self) -> Iterator[Batch]:
         """Yield every usable validation pair once, in batches that are the same for every call and seed."""
+        # 1. Plan rows of the pairs that fit into one.
         store = self._stores["validation"]
         usable = np.concatenate(store.usable_by_source(self._row_length))
         source_lengths, target_lengths = store.lengths(usable)
         plan = plan_rows(source_lengths, target_lengths, self._row_length, epoch_generator(0, 0))
+
+        # 2. Make batches of R rows.
         for begin in range(0, len(plan), self._rows):
             # The last batch ends with empty rows.
             end = min(begin + self._rows, len(plan))

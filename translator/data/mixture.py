@@ -36,10 +36,12 @@ def mixture_rows(pairs: Mapping[str, int], weights: Mapping[str, float], tempera
         weights: the weight of each source, by name.
         temperature: 1 or more.
     """
-    # Masses are relative to the heaviest source; with tiny weights they would become zero otherwise.
+    # The shares are in proportion to these masses. Undivided, tiny weights would make all masses zero.
     heaviest_weight = max(weights[name] for name, count in pairs.items() if count)
     masses = np.array([weights[name] / heaviest_weight * pairs[name] ** (1 / temperature) for name in pairs])
     shares = masses / masses.sum()
+
+    # Each source gets its share of the draws.
     total = sum(pairs.values())
     rows = []
     for name, share in zip(pairs, shares.tolist(), strict=True):

@@ -101,6 +101,8 @@ def _subword_tables(config: Config, data: DataHandler) -> list[SubwordTable]:
     # Validation text is new to the models. Without it, training text is better than nothing.
     split: Split = "validation" if data.corpus.names("validation") else "train"
     model_type = f"{config.subword.model_type}, joint" if data.subword.joint else config.subword.model_type
+
+    # Count words and pieces of each side.
     tables = []
     for language, model, normalize in zip(
         config.corpus.languages,
@@ -110,7 +112,7 @@ def _subword_tables(config: Config, data: DataHandler) -> list[SubwordTable]:
     ):
         lines = list(map(normalize, draw_lines(data.corpus, split, language.code, _LINES)))
         words = sum(len(line.split()) for line in lines)
-        counts = Counter(itertools.chain.from_iterable(model.encode(lines)))
+        counts = Counter(itertools.chain.from_iterable(model.encode(lines)))  # of each id
         table = SubwordTable(
             side=language.name,
             model=model_type,

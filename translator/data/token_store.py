@@ -116,8 +116,11 @@ class PairStore:
     def usable_by_source(self, row_length: int) -> list[NDArray[np.int64]]:
         """Return, for each source, the numbers of the pairs that fit into a row of `row_length` positions."""
         numbers = np.arange(len(self))
-        usable = numbers[np.maximum(*self.lengths(numbers)) <= row_length]
-        return np.split(usable, np.searchsorted(usable, self.starts[1:-1]))
+        source_lengths, target_lengths = self.lengths(numbers)
+        fits = np.maximum(source_lengths, target_lengths) <= row_length
+        usable = numbers[fits]
+        first_places = np.searchsorted(usable, self.starts[1:-1])  # of each source but the first
+        return np.split(usable, first_places)
 
 
 def _mapped(folder: Path, side: Side) -> tuple[NDArray[np.int64], NDArray[Any]]:

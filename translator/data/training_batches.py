@@ -66,15 +66,17 @@ class EpochPlan(NamedTuple):
     target_lengths: NDArray[np.int32]  # (N,) tokens of each target sentence, EOS included
 
     def batch(self, begin: int, rows: int, rank: int, world_size: int) -> PlannedBatch:
-        """Return the batch of `rows` rows from row `begin` on, with the equal share of `rank`."""
-        # Each rank takes equally many consecutive rows; rows after the end of the epoch are empty.
+        """Return what `rank` has of the batch of `rows` rows from row `begin` of the epoch on."""
+        # 1. Each rank takes equally many consecutive rows; rows after the end of the epoch are empty.
         end = min(begin + rows, len(self.rows))
         rows_of_rank = math.ceil(rows / world_size)
         begin_of_rank = min(begin + rank * rows_of_rank, end)
         end_of_rank = min(begin_of_rank + rows_of_rank, end)
         pair_counts = np.zeros(rows_of_rank, np.int64)
         pair_counts[: end_of_rank - begin_of_rank] = self.rows.pair_counts(begin_of_rank, end_of_rank)
-        places = self.rows.pairs_of(begin, end)  # of all ranks
+
+        # 2. What all ranks share: the number of target tokens, and the place after the batch.
+        places = self.rows.pairs_of(begin, end)
         epoch = self.draws.epoch
         return PlannedBatch(
             draws=self.draws.at(self.rows.pairs_of(begin_of_rank, end_of_rank)),
@@ -129,6 +131,7 @@ class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
         assert 0 <= rank < world_size
         with contextlib.closing(self._planned_batches(position, rank, world_size)) as planned_batches:
             batches = iter(self._loader(planned_batches, on_gpu))
+            # An update takes the next batches, and ends where the last of them does.
             while True:
                 micro_batches = list(itertools.islice(batches, accumulation))
                 yield StepBatches(
@@ -160,9 +163,10 @@ class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
         self, position: DataPosition, rank: int, world_size: int
     ) -> Generator[PlannedBatch, None, None]:
         """Yield each batch from `position` on, with the rows of `rank`."""
-        row = position.row
+        row = position.row  # 0 in all later epochs
         with contextlib.closing(self._plans(position.epoch)) as plans:
             for plan in plans:
+                # Only a saved position can lie after the last row.
                 row_count = len(plan.rows)
                 if row >= row_count:
                     raise CheckpointError(

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any, Final
 
 import translator
-from translator.checkpoint.state import LAST, find_checkpoint, read_state
+from translator.checkpoint.state import LAST, find_checkpoint, read_checkpoint
 from translator.errors import CheckpointError
 from translator.evaluation.compare import SystemComparison
 from translator.evaluation.mistakes import MEANINGS
@@ -63,7 +63,9 @@ def _shown_run(run: RunFolder) -> dict[str, Any]:
     sessions = run.sessions()
     losses: list[tuple[int, float]] = []  # updates, and the loss after them; an export has none
     with suppress(CheckpointError):
-        losses = read_state(find_checkpoint(run.checkpoints_folder, LAST)).progress.get("validation_losses", [])
+        losses = read_checkpoint(find_checkpoint(run.checkpoints_folder, LAST)).state.progress.get(
+            "validation_losses", []
+        )
     return {
         "name": run.path.resolve().name,
         "commit": sessions[-1].get("git") if sessions else None,

@@ -41,15 +41,16 @@ def words_without_doubling(text: str) -> list[str]:
     """
     text = text.lower()
     words: list[str] = []
-    end = 0
-    was_doubled = False
+    end = 0  # of the last word
+    was_left_out = False  # whether the last word was the second of two
     for match in _WORD.finditer(text):
-        word, between = match[0], text[end : match.start()]
+        word = match[0]
+        between = text[end : match.start()]
         may_double = bool(between.strip() or _DOUBLED_WORD.fullmatch(word))
-        is_doubled = bool(words) and word == words[-1] and may_double and not was_doubled
-        if not is_doubled:
+        is_second_of_two = bool(words) and word == words[-1] and may_double and not was_left_out
+        if not is_second_of_two:
             words.append(word)
-        was_doubled = is_doubled
+        was_left_out = is_second_of_two
         end = match.end()
     return words
 
@@ -67,8 +68,9 @@ def repeated_words(words: Sequence[str], allowed: int = 1) -> list[int]:
     """
     places: set[int] = set()
 
-    # 1. Phrases that follow themselves directly. Each word is compared with the one `length` words before it; as many
-    # equal ones in a row as `allowed` phrases have make one phrase too many, which ends here.
+    # 1. Phrases of `length` words that follow themselves directly. Each word is compared with the one `length` words
+    # before it. After `length * allowed` equal ones in a row, the phrase has occurred `allowed + 1` times: the last
+    # occurrence, which ends here, is one too many.
     for length in range(1, min(_LONGEST_PHRASE, len(words) // 2) + 1):
         equal_in_a_row = 0
         for place in range(length, len(words)):
@@ -105,8 +107,11 @@ def allowed_occurrences(source: str) -> int:
     >>> allowed_occurrences("No, no, no!")
     3
     """
+    # 1. How often the source says each longer word.
     parts = _PART.findall(source.lower())
     word_counts = Counter(part for part in parts if len(part) >= _CONTENT_LETTERS)
+
+    # 2. How often it says each two words in a row, of any length.
     pair_counts = Counter(itertools.pairwise(parts))
     for first, second in pair_counts:
         if first == second:
@@ -116,10 +121,13 @@ def allowed_occurrences(source: str) -> int:
 
 def looping_words(source: str, translation: str) -> int:
     """Return the number of words of `translation` that repeat something more often than `source` allows; 0: no loop."""
+    # Words that repeat their letters, unless the source has such a word.
     words = words_without_doubling(translation)
     circling = circling_words(words)
     if circling and circling_words(words_of(source)):
         circling = []
+
+    # Words of phrases that occur too often. Most translations repeat nothing, and need no look at the source.
     repeated = repeated_words(words)
     if repeated:
         repeated = repeated_words(words, allowed_occurrences(source))

@@ -37,6 +37,7 @@ def sample_hypotheses(
         count: W, the draws of each sentence.
         constraints: what an output may not say; None forbids PAD, UNK and SOS.
     """
+    # The random numbers of all draws, and the state of the search: one row for each draw.
     device = source.device
     most_steps = int(longest.max())
     dtype = widest_float(device)
@@ -107,14 +108,14 @@ def probabilities(logits: Tensor, forbidden: Tensor | None, config: SearchConfig
 
     # Top-k.
     if config.top_k > 0:
-        best = top_k_on(logits.device)(logits, config.top_k)
-        logits = torch.full_like(logits, -torch.inf).scatter(1, best.indices, best.values)
+        best_logits, tokens = top_k_on(logits.device)(logits, config.top_k)
+        logits = torch.full_like(logits, -torch.inf).scatter(1, tokens, best_logits)
 
     # Top-p.
     if config.top_p < 1:
         sorted_logits, sorted_tokens = logits.sort(dim=1, descending=True, stable=True)
         sorted_probabilities = sorted_logits.softmax(dim=1, dtype=dtype)  # (R, V)
-        before = sorted_probabilities.cumsum(dim=1) - sorted_probabilities  # probability of all more likely tokens
+        before = sorted_probabilities.cumsum(dim=1) - sorted_probabilities  # (R, V) that of all more likely tokens
         nucleus = sorted_logits.masked_fill(before >= config.top_p, -torch.inf)
         logits = torch.full_like(logits, -torch.inf).scatter(1, sorted_tokens, nucleus)
     return logits.softmax(dim=1, dtype=dtype)

@@ -43,41 +43,43 @@ class _PlainAttention(torch.autograd.Function):
         mask: Tensor | None,
         dropout: float,
     ) -> Tensor:
+        """Return the context (R, H, T, K), and save what `backward` needs; arguments as of `plain_attention`."""
         query = query.contiguous()
         key = key.contiguous()
         value = value.contiguous()
         # One type for all: autocast would use another one for the softmax, and does not cover the backward pass.
         with torch.autocast(query.device.type, enabled=False):
-            weights = attention_weights(query, key, mask)
-            dropped = weights
+            weights = attention_weights(query, key, mask)  # (R, H, T, S)
+            weights_after_dropout = weights
             factors = None
             if dropout > 0.0:
                 # 0 for dropped weights; the others grow, so that the mean stays.
                 factors = torch.empty_like(weights)
                 factors.bernoulli_(1.0 - dropout).div_(1.0 - dropout)
-                dropped = weights * factors
-            context = torch.bmm(by_head(dropped), by_head(value))
+                weights_after_dropout = weights * factors
+            context = torch.bmm(by_head(weights_after_dropout), by_head(value))  # (R * H, T, K)
         ctx.save_for_backward(query, key, value, weights, factors)
         return context.view(*query.shape[:3], value.size(3))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, context_gradient: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
+        """Return the gradients of query, key and value, shaped like each; mask and dropout have none."""
         query, key, value, weights, factors = ctx.saved_tensors
         scale = query.size(3) ** -0.5
         gradient = by_head(context_gradient)  # (R * H, T, K)
         weights = by_head(weights)  # (R * H, T, S)
-        dropped = weights
+        weights_after_dropout = weights
         if factors is not None:
-            dropped = weights * by_head(factors)
+            weights_after_dropout = weights * by_head(factors)
 
         # 1. ∂V = Pᵀ ∂O.
-        value_gradient = torch.bmm(dropped.transpose(1, 2), gradient)  # (R * H, S, K)
+        value_gradient = torch.bmm(weights_after_dropout.transpose(1, 2), gradient)  # (R * H, S, K)
 
         # 2. P ∘ ∂P, and from it the gradient of the scores, in place.
         score_gradient = torch.bmm(gradient, by_head(value).transpose(1, 2))  # (R * H, T, S)
-        score_gradient.mul_(dropped)
-        sums = score_gradient.sum(dim=-1, keepdim=True)
+        score_gradient.mul_(weights_after_dropout)
+        sums = score_gradient.sum(dim=-1, keepdim=True)  # (R * H, T, 1)
         score_gradient.addcmul_(weights, sums, value=-1)
 
         # 3. The scores are Q Kᵀ / √K.

@@ -10,7 +10,7 @@ positions at a time, in one buffer. The gradient of the loss for the logits is
 N positions, M positions of a block, V target vocabulary, D model width, ε label smoothing
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import torch
 from torch import Tensor
@@ -52,6 +52,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         block: int,
         needs_gradient: bool,
     ) -> tuple[Tensor, Tensor]:
+        """Return the two parts of `Losses`; with `needs_gradient`, save the gradients of states and head."""
         exact_type = torch.promote_types(product_type, torch.float32)
         x = states.to(product_type)  # (N, D)
         weight = head.to(product_type)  # (V, D)
@@ -59,7 +60,8 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         head_gradient = torch.zeros_like(head) if needs_gradient else None
         objective = torch.zeros((), dtype=exact_type, device=x.device)
         token_losses = torch.empty(len(x), dtype=exact_type, device=x.device)
-        # Buffers for all blocks: new ones would make the system allocate and clear pages for each block.
+        # Buffers for all blocks: new ones would make the system allocate and clear pages for each block. A second
+        # buffer has the logits of rounded products in the exact type.
         product_buffer = x.new_empty(min(block, len(x)), len(weight))
         exact_buffer = product_buffer if product_type == exact_type else product_buffer.to(exact_type)
         with torch.autocast(x.device.type, enabled=False):
@@ -71,15 +73,13 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
                 torch.mm(x[start:end], weight.t(), out=product)
                 if logits is not product:
                     logits.copy_(product)
-                # 2. Their loss and its gradient, which overwrites them.
-                cost = _block_cost(logits, labels[start:end], smoothing)
-                objective += cost.objective
-                token_losses[start:end] = cost.of_tokens
+                # 2. Their loss; the gradient overwrites them.
+                losses = _loss_and_gradient(logits, labels[start:end], smoothing)
+                objective += losses.objective
+                token_losses[start:end] = losses.of_tokens
                 # 3. The gradients of the states and of the head.
                 if head_gradient is not None:
-                    gradient = cost.gradient
-                    if gradient is not product:
-                        gradient = product.copy_(gradient)
+                    gradient = logits if logits is product else product.copy_(logits)  # of the product type
                     torch.mm(gradient, weight, out=state_gradient[start:end])
                     head_gradient += gradient.t() @ x[start:end]
         ctx.save_for_backward(state_gradient, head_gradient)
@@ -93,29 +93,26 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
     def backward(
         ctx: Any, objective_gradient: Tensor, _: Tensor
     ) -> tuple[Tensor, Tensor, None, None, None, None, None]:
+        """Return the gradients of states and head; the other arguments have none."""
         state_gradient, head_gradient = ctx.saved_tensors
         state_gradient = state_gradient.to(ctx.state_type) * objective_gradient
         return state_gradient, head_gradient * objective_gradient, None, None, None, None, None
 
 
-class _BlockCost(NamedTuple):
-    """The loss of a block and its gradient."""
+def _loss_and_gradient(logits: Tensor, labels: Tensor, smoothing: float) -> Losses:
+    """Return the loss of `logits` (M, V) against `labels` (M,), in the type of the logits.
 
-    objective: Tensor  # () summed over real tokens, with smoothing
-    of_tokens: Tensor  # (M,) without smoothing, 0 at PAD
-    gradient: Tensor  # (M, V) of `objective` for the logits
-
-
-def _block_cost(logits: Tensor, labels: Tensor, smoothing: float) -> _BlockCost:
-    """Return the loss of `logits` (M, V) against `labels` (M,); the gradient overwrites the logits."""
+    The gradient of the objective for the logits overwrites them.
+    """
     vocabulary = logits.size(1)
     is_token = labels != PAD  # (M,)
     label_column = labels.unsqueeze(1)  # (M, 1)
-    # -log p(label) = log Σ exp(logits) - logit of the label, with the largest logit subtracted from all.
+
+    # 1. The loss: -log p(label) = log Σ exp(logits) - logit of the label, with the largest logit subtracted from all.
     logits.sub_(logits.amax(dim=1, keepdim=True))
     label_logits = logits.gather(1, label_column).squeeze(1)
     logit_sums = logits.sum(dim=1)
-    exponentials = logits.exp_()
+    exponentials = logits.exp_()  # from here on, in place of the logits
     normalizer = exponentials.sum(dim=1, keepdim=True)  # (M, 1)
     log_normalizer = normalizer.log().squeeze(1)
     of_tokens = (log_normalizer - label_logits).masked_fill_(~is_token, 0.0)
@@ -123,10 +120,11 @@ def _block_cost(logits: Tensor, labels: Tensor, smoothing: float) -> _BlockCost:
     if smoothing > 0.0:
         all_labels = (vocabulary * log_normalizer - logit_sums).masked_fill_(~is_token, 0.0)
         objective += smoothing / vocabulary * all_labels.sum()
-    # softmax - (1 - ε) · onehot(label) - ε / V, and zero at PAD.
+
+    # 2. The gradient: softmax - (1 - ε) · onehot(label) - ε / V, and zero at PAD.
     counts = is_token.unsqueeze(1).to(exponentials.dtype)  # (M, 1): 1 at tokens, 0 at PAD
     gradient = exponentials.mul_(counts / normalizer)
     if smoothing > 0.0:
         gradient.sub_(smoothing / vocabulary * counts)
     gradient.scatter_add_(1, label_column, (smoothing - 1.0) * counts)
-    return _BlockCost(objective, of_tokens, gradient)
+    return Losses(objective, of_tokens)

@@ -29,13 +29,16 @@ def compile_loss(loss: TeacherForcing, **options: Any) -> TeacherForcing:
     # LayerNorm's backward pass sums over rows and over columns. One kernel for both is slower than two: 41.2 instead of
     # 39.5 ms an update of Transformer-base on an H100.
     torch._inductor.config.triton.mix_order_reduction = False
+
+    # What is compiled: layers, final norms, and the embeddings' positions, unless they are looked up.
     model = loss.model
     modules: list[nn.Module] = [*model.encoder.layers, *model.decoder.layers]
     for norm in (model.encoder.norm, model.decoder.norm):
         if isinstance(norm, FinalNorm):  # a post-norm stack has none
             modules.append(norm)
     for embedding in (model.source_embedding, model.target_embedding):
-        if not isinstance(embedding.positions.table, nn.Parameter):  # learned positions are looked up
+        has_learned_positions = isinstance(embedding.positions.table, nn.Parameter)
+        if not has_learned_positions:
             modules.append(embedding.positions)
     for module in modules:
         module.compile(dynamic=False, **options)

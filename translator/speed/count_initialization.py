@@ -51,12 +51,13 @@ def initialize_from_counts(model: Transformer, sources: FlatRows, targets: FlatR
     if head is not target_table:
         _set_rows(head, vectors)
 
-    # Source side: the mean head row of the translations, above what the target pieces' frequencies let expect.
+    # Source side: the mean of the head rows of a piece's translations. A target piece counts by how much more probable
+    # it is than its frequency lets expect; else the most frequent pieces would be in every mean.
     table = translation_probabilities(sources, targets, len(source_table), len(target_table))
     probabilities = torch.from_numpy(table)  # (S, T)
-    frequencies = torch.bincount(torch.from_numpy(targets.ids), minlength=len(target_table))
-    typical = (probabilities - FREQUENCY_SHARE * frequencies / frequencies.sum()).clamp_(min=0.0)
-    _set_rows(source_table, typical @ head.cpu())
+    counts = torch.bincount(torch.from_numpy(targets.ids), minlength=len(target_table))  # (T,)
+    weights = (probabilities - FREQUENCY_SHARE * counts / counts.sum()).clamp_(min=0.0)  # (S, T)
+    _set_rows(source_table, weights @ head.cpu())
 
     # The layers: source vectors reach the head unchanged.
     _set_cross_attention_to_identity(model)
@@ -85,17 +86,21 @@ def neighbour_vectors(sentences: FlatRows, size: int, width: int) -> Tensor:
     They are the left singular vectors, times the square root of the singular values, of max(0, log p(n | piece) / p(n))
     for neighbours n on the left and on the right. p(n) is raised to the power 0.75 (Levy et al. 2015 §3.1).
     """
+    # 1. Count neighbours.
     counts_after = _neighbour_counts(sentences, size)
     counts = np.concatenate([counts_after, counts_after.T], axis=1)  # (T, 2T): neighbours on the right, on the left
-    # Positive pointwise mutual information, with smoothed counts.
+
+    # 2. Positive pointwise mutual information, with smoothed counts.
     piece_counts = counts.sum(1, keepdims=True) + 1.0  # (T, 1)
     neighbour_weights = (counts.sum(0, keepdims=True) + 1.0) ** 0.75  # (1, 2T)
-    neighbour_shares = neighbour_weights / neighbour_weights.sum()
-    information = np.log(np.maximum(counts / piece_counts / neighbour_shares, 1.0))
+    neighbour_shares = neighbour_weights / neighbour_weights.sum()  # (1, 2T) p(n)
+    information = np.log(np.maximum(counts / piece_counts / neighbour_shares, 1.0))  # (T, 2T)
 
+    # 3. Reduce 2T columns to D.
     rank = min(width, size)
-    directions, strengths, _ = torch.svd_lowrank(torch.from_numpy(information), rank, niter=3)
-    # The first directions are the strongest. A random rotation spreads them over all heads.
+    directions, strengths, _ = torch.svd_lowrank(torch.from_numpy(information), rank, niter=3)  # (T, rank), (rank,)
+
+    # 4. The first directions are the strongest. A random rotation spreads them over all heads.
     rotation = torch.linalg.qr(torch.randn(width, rank))[0].t()  # (rank, D), rows orthonormal
     vectors: Tensor = directions * strengths.sqrt() @ rotation
     return vectors
@@ -119,9 +124,9 @@ def translation_probabilities(sources: FlatRows, targets: FlatRows, source_size:
 
     Each source sentence also has a NULL word, for target pieces that translate no source piece; the result omits it.
     """
-    null_word = source_size
+    null_word = source_size  # its row, after those of the pieces
     shape = (source_size + 1, target_size)
-    probabilities = np.ones(shape, np.float32).ravel()
+    probabilities = np.ones(shape, np.float32).ravel()  # ((S + 1) · T,): a table, flat
     for _ in range(ROUNDS):
         # E-step: how often each source piece is linked to each target piece.
         counts = np.zeros(len(probabilities))
@@ -154,7 +159,8 @@ def _expected_counts(
     # 1. Each source sentence gets its NULL word.
     source_ids = np.insert(sources.ids, np.cumsum(sources.lengths), null_word)
     source_lengths = sources.lengths + 1
-    # 2. A link is a cell of the table. The links of one target piece, to all pieces of its source, stand together.
+    # 2. A link is a cell of the table, row · T + column. The links of one target piece, to all pieces of its source
+    # sentence, stand together: `starts` has the place of the first of these pieces, and `lengths` their number.
     starts = np.repeat(np.cumsum(source_lengths) - source_lengths, targets.lengths)
     lengths = np.repeat(source_lengths, targets.lengths)
     links = source_ids[ranges(starts, lengths)].astype(np.int64)

@@ -4,7 +4,6 @@ import contextlib
 import ctypes
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
@@ -62,19 +61,12 @@ def _choose_gpu(name: str, number: int) -> torch.device:
     return torch.device("cuda", number)
 
 
-@dataclass(frozen=True)
-class Arithmetic:
-    """Device and precision of the forward pass."""
-
-    device: torch.device
-    precision: Precision
-
-    def autocast(self) -> contextlib.AbstractContextManager[object]:
-        """Return the autocast context for the forward pass; weights stay float32."""
-        if self.precision == "float32":
-            return contextlib.nullcontext()
-        # Without the cache of rounded weights: each is used once, and a CUDA graph must not hold it.
-        return torch.autocast(self.device.type, dtype=_TYPES[self.precision], cache_enabled=False)
+def autocast(device: torch.device, precision: Precision) -> contextlib.AbstractContextManager[object]:
+    """Return the context of a forward pass on `device` in `precision`; weights stay float32."""
+    if precision == "float32":
+        return contextlib.nullcontext()
+    # Without the cache of rounded weights: each is used once, and a CUDA graph must not hold it.
+    return torch.autocast(device.type, dtype=_TYPES[precision], cache_enabled=False)
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:

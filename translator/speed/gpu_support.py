@@ -33,10 +33,13 @@ def gpu_problem(number: int = 0) -> str | None:
 
     GPUs that an empty CUDA_VISIBLE_DEVICES or -1 hides are no problem.
     """
+    # torch sees GPUs, but may lack code for them.
     if gpu_count() > 0:
         return _missing_kernels(number)
+    # There is no GPU, or the user hides it.
     if not _DRIVER.exists() or os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
         return None
+    # There is a GPU that torch does not see: starting CUDA says why.
     try:
         torch.cuda.init()  # type: ignore[no-untyped-call]
     except (RuntimeError, AssertionError) as error:

@@ -5,7 +5,7 @@ its fixed addresses. The exchange follows the backward pass: in pieces during th
 of the pass (measured in docs/scaling.md). A CPU with one rank needs none of that.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import torch
@@ -13,29 +13,27 @@ from torch import Tensor, nn
 
 from translator.core.update import Gradients
 
-GradientExchange = Literal["float32", "bf16"]
-
 
 class FlatGradients(Gradients):
     """One tensor with the gradients of `parameters`; each `.grad` is a view of it."""
 
     def __init__(
         self,
-        parameters: Sequence[nn.Parameter],
+        parameters: Iterable[nn.Parameter],
         sum_in_place: Callable[[Tensor], None],
-        exchange: GradientExchange = "float32",
+        exchange: Literal["float32", "bf16"] = "float32",
     ) -> None:
         """Take the weights, the function that sums a tensor over all ranks, and the format of what they exchange."""
         super().__init__(parameters)
         self._sum_in_place = sum_in_place
         self._exchange = exchange
-        sizes = [parameter.numel() for parameter in parameters]
-        like = parameters[0]
+        sizes = [parameter.numel() for parameter in self.parameters]
+        like = self.parameters[0]
         self.flat = torch.zeros(sum(sizes), dtype=like.dtype, device=like.device)
         self.is_empty = True  # whether the next gradients are the first of an update
         # Each parameter has its part of the tensor as its gradient.
         self._views: list[Tensor] = []
-        for parameter, part in zip(parameters, torch.split(self.flat, sizes), strict=True):
+        for parameter, part in zip(self.parameters, torch.split(self.flat, sizes), strict=True):
             view = part.view_as(parameter)
             parameter.grad = view
             self._views.append(view)

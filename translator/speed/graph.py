@@ -35,7 +35,7 @@ class CapturedForwardBackward:
     def __init__(self, forward_backward: ForwardBackward) -> None:
         """Take the function to capture, all of whose calls have one loss, one buffer of gradients and one shape."""
         self._forward_backward = forward_backward
-        self._drops = False  # whether the graphs have dropout; with R-Drop, this also decides the number of passes
+        self._graphs_have_dropout = False  # with R-Drop, this also decides the number of passes
         self._graphs: dict[bool, _Captured] = {}  # by whether the pass is the first of an update
 
     def __call__(self, loss: TeacherForcing, gradients: Gradients, batch: Batch, weight: Tensor) -> Tensor:
@@ -44,14 +44,18 @@ class CapturedForwardBackward:
         The batch is copied to the GPU without waiting if it is in page-locked memory.
         """
         assert isinstance(gradients, FlatGradients)
-        if self._drops != loss.model.training:
-            # Free the memory of the old graphs first; dropout is switched on once in a run.
+        # Dropout is switched on once in a run, and needs other graphs. Free the memory of the old ones first.
+        if self._graphs_have_dropout != loss.model.training:
             self._graphs = {}
-            self._drops = loss.model.training
+            self._graphs_have_dropout = loss.model.training
+
+        # Capture the pass when it is needed for the first time.
         is_first = gradients.is_empty
         if is_first not in self._graphs:
             self._graphs[is_first] = self._capture(loss, gradients, batch, weight)
         captured = self._graphs[is_first]
+
+        # Put the batch where the graph reads it, and run the graph.
         captured.batch.fields.copy_(batch.fields, non_blocking=True)
         captured.weight.copy_(weight)
         captured.graph.replay()
@@ -60,15 +64,19 @@ class CapturedForwardBackward:
 
     def _capture(self, loss: TeacherForcing, gradients: FlatGradients, batch: Batch, weight: Tensor) -> _Captured:
         """Return the graph of a pass over a batch of this shape; gradients and random state stay as they are."""
+        # 1. Buffers of the graph; a batch that is on the GPU already belongs to the caller.
         device = weight.device
         fixed_batch = batch.to(device)
         if fixed_batch.fields is batch.fields:
             fixed_batch = replace(batch, fields=batch.fields.clone())
         fixed_weight = weight.clone()
+
+        # 2. What the passes below change.
         gradients_before = gradients.flat.clone()
         is_first = gradients.is_empty
         random_state = torch.cuda.get_rng_state(device)
-        # Warm-up on another stream, as torch's documentation of CUDA graphs asks.
+
+        # 3. Warm-up on another stream, as torch's documentation of CUDA graphs asks.
         stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -76,13 +84,16 @@ class CapturedForwardBackward:
                 gradients.is_empty = is_first
                 self._forward_backward(loss, gradients, fixed_batch, fixed_weight)
         torch.cuda.current_stream().wait_stream(stream)
+
+        # 4. The capture. Other threads may use the GPU meanwhile: that of the batches allocates page-locked memory.
         graph = torch.cuda.CUDAGraph()
         gradients.is_empty = is_first
-        # Other threads may use the GPU meanwhile: that of the batches allocates page-locked memory.
         with torch.cuda.graph(graph, capture_error_mode="thread_local"):
             token_losses = self._forward_backward(loss, gradients, fixed_batch, fixed_weight)
+
+        # 5. Undo the changes. A resumed run captures at another update, and must have the same dropout as one that did
+        # not stop.
         gradients.flat.copy_(gradients_before)
         gradients.is_empty = is_first
-        # A resumed run captures at another update, and must have the same dropout as one that did not stop.
         torch.cuda.set_rng_state(random_state, device)
         return _Captured(graph=graph, batch=fixed_batch, weight=fixed_weight, token_losses=token_losses)

@@ -10,16 +10,20 @@ from translator.core.layers import FeedForward
 from translator.core.transformer import Transformer
 
 
-def prepare(model: Transformer, precision: Literal["float32", "bf16"] = "float32") -> Transformer:
+def search_copy(model: Transformer, precision: Literal["float32", "bf16"] = "float32") -> Transformer:
     """Return a copy of `model` in evaluation mode, for search only; its head is untied, so do not save it.
 
     In float32 the weights are stored transposed, which speeds up products of few rows. In bf16, products with weights
     and the inside of feed-forward sublayers are rounded; residual sums, norms, attention and logits stay float32.
     """
     prepared = copy.deepcopy(model).eval()
-    # A transposed or rounded head must not change the embedding that it is tied to.
+
+    # A transposed or rounded head must not change the embedding that it is tied to: give it a layer of its own. The
+    # layer is made without memory ("meta"), because its weight is replaced.
     prepared.own_head = nn.Linear(1, 1, bias=False, device="meta")
     prepared.own_head.weight = nn.Parameter(model.head_weight.detach())
+
+    # Replace or transpose every linear layer.
     for parent in list(prepared.modules()):
         for name, linear in parent.named_children():
             if not isinstance(linear, nn.Linear):
@@ -29,7 +33,7 @@ def prepare(model: Transformer, precision: Literal["float32", "bf16"] = "float32
                 is_inner = isinstance(parent, FeedForward) and name == "inner"
                 setattr(parent, name, RoundedLinear(linear, narrow=is_inner))
             else:
-                linear.weight.data = linear.weight.t().contiguous().t()
+                linear.weight.data = linear.weight.t().contiguous().t()  # the same shape, columns contiguous
     return prepared
 
 

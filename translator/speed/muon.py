@@ -49,11 +49,13 @@ class Muon(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
-        """Update every weight that has a gradient, without GPU synchronization."""
+        """Update every weight that has a gradient, without GPU synchronization; torch's interface has the `closure`."""
         found_inf = self.found_inf
         if found_inf is None:
             found_inf = torch.zeros((), device=self.param_groups[0]["params"][0].device)
-        finite = found_inf == 0
+        finite = found_inf == 0  # () bool
+
+        # 1. Decay each weight, and collect its matrices, whose updates are computed below.
         updates_by_shape: dict[torch.Size, list[MatrixUpdate]] = defaultdict(list)
         for group in self.param_groups:
             # Weight decay: a skipped update multiplies by 1.
@@ -72,6 +74,8 @@ class Muon(torch.optim.Optimizer):
                 for matrix, matrix_direction in zip(matrices, directions, strict=True):
                     update = MatrixUpdate(matrix, matrix_direction, group["lr"])
                     updates_by_shape[matrix.shape].append(update)
+
+        # 2. Update all matrices of a shape at once.
         for updates in updates_by_shape.values():
             _apply(updates, finite)
 
@@ -93,14 +97,18 @@ def muon_of(model: nn.Module, weight_decay: float) -> Muon:
     Both share a learning rate: Muon's update is scaled to AdamW's (Liu et al. 2025, "Muon is scalable for LLM
     training").
     """
+    # The number of matrices that are stacked in a weight: 1, except in fused projections.
     blocks_by_weight: dict[Tensor, int] = {}
     for module in model.modules():
         if isinstance(module, FusedLinear):
             blocks_by_weight[module.weight] = module.blocks
+
+    # A parameter group for each number.
     weights_by_blocks: dict[int, list[nn.Parameter]] = {}
     for name, weight in model.named_parameters():
         if weight.dim() >= 2 and name.startswith(("encoder.", "decoder.")):
-            weights_by_blocks.setdefault(blocks_by_weight.get(weight, 1), []).append(weight)
+            blocks = blocks_by_weight.get(weight, 1)
+            weights_by_blocks.setdefault(blocks, []).append(weight)
     groups = [{"params": weights, "blocks": blocks} for blocks, weights in weights_by_blocks.items()]
     return Muon(groups, weight_decay)
 
@@ -125,15 +133,15 @@ def near_orthonormal(matrices: Tensor, precision: torch.dtype) -> Tensor:
     do not lower our validation loss.
     """
     # The smaller square is cheaper, so tall matrices are transposed.
-    tall = matrices.shape[1] > matrices.shape[2]
-    x = (matrices.mT if tall else matrices).to(precision)
+    is_tall = matrices.shape[1] > matrices.shape[2]
+    x = (matrices.mT if is_tall else matrices).to(precision)
     # Divided by the Frobenius norm, so that no singular value is above 1.
     norms = torch.linalg.matrix_norm(x, keepdim=True)
     x = x / norms.clamp(min=1e-7)
     # Each iteration is x ← first · x + (third · x·xᵀ + fifth · (x·xᵀ)²) · x.
     first, third, fifth = COEFFICIENTS
     for _ in range(ITERATIONS):
-        square = torch.bmm(x, x.mT)
+        square = torch.bmm(x, x.mT)  # (N, the shorter side, the shorter side)
         factor = torch.baddbmm(square, square, square, beta=third, alpha=fifth)
         x = torch.baddbmm(x, factor, x, beta=first)
-    return x.mT if tall else x
+    return x.mT if is_tall else x

@@ -10,7 +10,7 @@ from typing import Final
 import torch
 from torch import Tensor
 
-from translator.core.search import Largest, TopK, largest
+from translator.core.search import TopK, largest
 
 GROUP_SIZE: Final = 32  # adjacent values that share a maximum
 
@@ -20,8 +20,8 @@ def top_k_on(device: torch.device) -> TopK:
     return largest_of_groups if device.type == "cuda" else largest
 
 
-def largest_of_groups(values: Tensor, count: int) -> Largest:
-    """Return the `count` largest values of each row of `values` (R, V), without reading a value; see `largest`.
+def largest_of_groups(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Return what `largest` does for `values` (R, V), without reading a value from the GPU.
 
     The `count` largest values lie in the `count` groups of adjacent values that have the largest maxima. This holds
     with ties, too: a group whose maximum is larger, or equal and more to the left, has a value that comes first. The
@@ -37,14 +37,14 @@ def largest_of_groups(values: Tensor, count: int) -> Largest:
     maxima = groups.amax(dim=2)  # (R, groups)
     if whole_size < size:
         maxima = torch.cat((maxima, values[:, whole_size:].amax(dim=1, keepdim=True)), dim=1)
-    best_groups = maxima.sort(dim=1, descending=True, stable=True).indices[:, :count]
-    best_groups = best_groups.sort(dim=1).values  # (R, groups), so that candidates are in the order of their indices
+    best_groups = maxima.sort(dim=1, descending=True, stable=True).indices[:, :count]  # (R, best groups)
+    best_groups = best_groups.sort(dim=1).values  # so that candidates are in the order of their indices
 
     # 2. Sort the values of these groups.
     offsets = torch.arange(GROUP_SIZE, device=values.device)
-    candidates = (best_groups.unsqueeze(2) * GROUP_SIZE + offsets).flatten(1)  # (R, groups * GROUP_SIZE)
-    is_outside = candidates >= size
+    candidates = (best_groups.unsqueeze(2) * GROUP_SIZE + offsets).flatten(1)  # (R, best groups * GROUP_SIZE) indices
+    is_outside = candidates >= size  # after the end of the last group, if it is smaller
     candidates = candidates.clamp(max=size - 1)
     candidate_values = values.gather(1, candidates).masked_fill(is_outside, -torch.inf)
     best = candidate_values.sort(dim=1, descending=True, stable=True)
-    return Largest(values=best.values[:, :count], indices=candidates.gather(1, best.indices[:, :count]))
+    return best.values[:, :count], candidates.gather(1, best.indices[:, :count])

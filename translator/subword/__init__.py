@@ -2,7 +2,6 @@
 
 from translator.subword.model import JOINT_FILE, SOURCE_FILE, TARGET_FILE, SubwordModel, SubwordPair
 from translator.subword.preparation import prepare_subword
-from translator.subword.training import uses_byte_fallback
 
 __all__ = [
     "JOINT_FILE",
@@ -11,5 +10,4 @@ __all__ = [
     "SubwordModel",
     "SubwordPair",
     "prepare_subword",
-    "uses_byte_fallback",
 ]

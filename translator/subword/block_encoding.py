@@ -31,11 +31,6 @@ class FlatRows(NamedTuple):
         ids = np.fromiter(itertools.chain.from_iterable(rows), np.int32, int(lengths.sum()))
         return cls(ids=ids, lengths=lengths)
 
-    def rows(self) -> list[list[int]]:
-        """Return the ids of each sentence."""
-        ends = np.cumsum(self.lengths)
-        return [row.tolist() for row in np.split(self.ids, ends[:-1])]
-
     def between(self, start: int, end: int) -> "FlatRows":
         """Return the sentences from number `start` to the one before `end`."""
         first = self.lengths[:start].sum()
@@ -72,7 +67,8 @@ class BlockEncoder:
         targets: list[str] = []
         for source, target in pairs:
             if not is_normalized:
-                source, target = self._normalizer.source(source), self._normalizer.target(target)
+                source = self._normalizer.source(source)
+                target = self._normalizer.target(target)
             source, target = training_pair(source, target, self._placeholders)
             sources.append(source)
             targets.append(target)

@@ -26,12 +26,15 @@ class Glossary:
 
         Raises InputError: a line has another form, or two lines give one term two translations; all are named.
         """
+        # 1. Read the lines.
         with storage_errors(file, "read"):
             content = file.read_bytes()
         try:
             lines = content.decode("utf-8-sig").splitlines()
         except UnicodeDecodeError as error:
             raise InputError(f"the glossary {file} is not UTF-8 (byte {error.start + 1})") from error
+
+        # 2. Take a term from each. A term may stand twice, but with one translation.
         mistakes: list[str] = []
         terms: dict[str, str] = {}
         for number, line in enumerate(lines, start=1):
@@ -42,6 +45,8 @@ class Glossary:
                 mistakes.append(f"line {number}: not a term, a tab and its translation")
             elif terms.setdefault(cells[0], cells[1]) != cells[1]:
                 mistakes.append(f"line {number}: `{cells[0]}` has another translation above, `{terms[cells[0]]}`")
+
+        # 3. Name all mistakes at once.
         if mistakes:
             shown = "\n".join(f"  {mistake}" for mistake in mistakes[:20])
             raise InputError(f"the glossary {file} has {len(mistakes)} mistakes:\n{shown}")

@@ -34,19 +34,23 @@ def split_at_breaks(text: str) -> list[str]:
 def cut_tags(text: str) -> tuple[str, str, str]:
     """Return the opening tags of a sentence, the sentence without tags, and its closing tags, nested.
 
-    Tags without an end, such as `<img src="a.png">`, stay.
+    Tags without an end, such as `<img src="a.png">`, stay. A closing tag without an opening one belongs to an earlier
+    sentence, and comes last.
 
     >>> cut_tags("The <b>book</b> is <0>old</0>.")
     ('<b><0>', 'The book is old.', '</0></b>')
     """
     opening: list[re.Match[str]] = []
-    closing: dict[int, str] = {}  # by the place of the opening tag
+    closing: dict[int, str] = {}  # closing tags, by the place of their opening tag in `opening`
     closing_earlier: list[str] = []  # closing tags of an earlier sentence
 
-    def taken(tag: re.Match[str]) -> str:
+    # 1. Cut out each tag, and remember it.
+    def cut(tag: re.Match[str]) -> str:
+        """Remember a tag; return the empty text that replaces it."""
         if not tag["slash"]:
             opening.append(tag)
             return ""
+        # A closing tag belongs to the last tag of its name that is still open.
         for place in reversed(range(len(opening))):
             if opening[place]["name"] == tag["name"] and place not in closing:
                 closing[place] = tag[0]
@@ -54,7 +58,9 @@ def cut_tags(text: str) -> tuple[str, str, str]:
         closing_earlier.append(tag[0])
         return ""
 
-    text = _TAG.sub(taken, text) if "<" in text else text
+    text = _TAG.sub(cut, text) if "<" in text else text
+
+    # 2. All opening tags go before the sentence, so the closing ones follow it in the reverse order.
     nested = [closing[place] for place in sorted(closing, reverse=True)]
     return "".join(tag[0] for tag in opening), text, "".join([*nested, *closing_earlier])
 

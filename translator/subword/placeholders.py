@@ -163,23 +163,26 @@ def cut_out(
     copied: dict[str, str] = {}
 
     def replaced(match: re.Match[str]) -> str:
+        """Return the next placeholder for a part, and record the part; without a free one, the part itself."""
         if len(copied) == len(placeholders):
             return match[0]
         placeholder = placeholders[len(copied)]
         copied[placeholder] = match[0]
         return placeholder + _space_before_unit(match)
 
-    # 1. Numbers are cut out of normalized text, as in training; what must stay exact, before that.
-    text = normalize(_BEFORE_NORMALIZATION.sub(replaced, _ANY.sub("", text)))
+    # 1. What must stay exact is cut out before the text is normalized; terms and numbers after it, as in training.
+    text = _ANY.sub("", text)
+    text = normalize(_BEFORE_NORMALIZATION.sub(replaced, text))
     if terms is not None:
         text = terms.sub(replaced, text)
-    enough = len(_AFTER_NORMALIZATION.findall(text)) <= len(placeholders) - len(copied)
-    text = (_AFTER_NORMALIZATION if enough else _LIST).sub(replaced, text)
+    # With too few placeholders, a part is all numbers of a list.
+    has_enough = len(_AFTER_NORMALIZATION.findall(text)) <= len(placeholders) - len(copied)
+    text = (_AFTER_NORMALIZATION if has_enough else _LIST).sub(replaced, text)
 
-    # 2. Both kinds in one order.
-    in_order = dict(zip(_ANY.findall(text), placeholders, strict=False))
-    renamed = {in_order[placeholder]: copied[placeholder] for placeholder in in_order}
-    return text.translate(str.maketrans(in_order)), renamed
+    # 2. So placeholders are not yet in the order of the text: rename them.
+    new_names = dict(zip(_ANY.findall(text), placeholders, strict=False))  # old placeholder to new one
+    renamed = {new_names[placeholder]: copied[placeholder] for placeholder in new_names}
+    return text.translate(str.maketrans(new_names)), renamed
 
 
 def _space_before_unit(number: re.Match[str]) -> str:
@@ -223,7 +226,8 @@ def cut_out_unreadable(
     if not unreadable:
         return text, parts
 
-    # 1. A pattern of the runs. A degree sign belongs to its C or F.
+    # 1. A pattern of the runs: words of letters, with spaces or half-spaces between them, or signs. A degree sign takes
+    # its C or F along.
     letters = "".join(sorted(filter(str.isalpha, unreadable)))
     signs = "".join(sorted(set(unreadable).difference(letters)))
     runs: list[str] = []
@@ -236,6 +240,7 @@ def cut_out_unreadable(
 
     # 2. A run that touches a placeholder joins its part.
     def joined(match: re.Match[str]) -> str:
+        """Return a placeholder without the runs around it, which its part now includes."""
         before, placeholder, after = match.groups(default="")
         parts[placeholder] = before + parts[placeholder] + after
         return placeholder
@@ -247,6 +252,7 @@ def cut_out_unreadable(
     free_placeholders = [placeholder for placeholder in placeholders if placeholder not in parts]
 
     def replaced(match: re.Match[str]) -> str:
+        """Return a free placeholder for a run; without one, a space for signs, and letters themselves."""
         if not free_placeholders:
             return match[0] if match[0][0] in letters else " "
         placeholder = free_placeholders.pop(0)
@@ -261,6 +267,7 @@ def hide(text: str, copied: Mapping[str, str]) -> str:
     if not copied:
         return text
     text = _ANY.sub("", text)
+    # A part leaves this mapping when it is found, so that each is hidden once. Numbers have ASCII digits.
     remaining_parts = {placeholder: _same_digits(part) for placeholder, part in copied.items()}
 
     # 1. Parts with signs, such as €20, which `_COPIED` does not match as a whole.
@@ -275,6 +282,7 @@ def hide(text: str, copied: Mapping[str, str]) -> str:
 
     # 2. All others, only where they are no part of a word or a longer number.
     def hidden(match: re.Match[str]) -> str:
+        """Return the placeholder of a part that remains and is equal in other digits; else the part itself."""
         for placeholder, part in remaining_parts.items():
             if part == _same_digits(match[0]):
                 del remaining_parts[placeholder]
@@ -302,18 +310,21 @@ def put_back(text: str, copied: Mapping[str, str], source: str = "") -> str:
     Parts whose placeholder is missing come in their order, before the mark that ends the text. So do parts after that
     mark if it is the end of `source`. Unknown and repeated placeholders are removed.
     """
-    # 1. Give the missing parts their place, and those on the wrong side of the last mark.
+    # 1. Move placeholders that follow the last mark before it.
     if source.rstrip().endswith(tuple(END_MARKS)):
         text = _AFTER_MARK.sub(r"\2\1", text)
+
+    # 2. Put missing placeholders there, too.
     present = set(_ANY.findall(text))
     missing = [placeholder for placeholder in copied if placeholder not in present]
     if missing:
         text = _LAST_MARKS.sub(lambda marks: f" {' '.join(missing)}{marks[0].strip()}", text, count=1)
 
-    # 2. Put all parts back.
+    # 3. Put all parts back, each once.
     remaining_parts = dict(copied)
 
     def restored(match: re.Match[str]) -> str:
+        """Return the part of a placeholder, with the spaces before it; nothing for an unknown or repeated one."""
         placeholder = match[0][-1]
         if placeholder not in remaining_parts:
             return ""

@@ -44,11 +44,14 @@ def prepare_subword(
         SubwordError: there is no text, `vocabulary_size` is too small for it, or the folder is damaged.
         RunError: there is no run at `models_from`.
     """
-    parent = None
+    # 1. The folder has the fingerprint of all that the models depend on.
+    parent = None  # the folder of the models of another run, if those are used
     if config.models_from is not None:
         parent = RunFolder.open(config.models_from).subword_folder
     made_from = _made_from(config, corpus, parent)
     folder = prepared_folder(prepared_directory, "subword", sha256_of_json(made_from))
+
+    # 2. Train the models or copy them, and count words.
     if not folder.exists():
         with new_folder(folder) as unfinished_folder:
             word_counts = _word_counts(corpus)
@@ -68,9 +71,11 @@ def _made_from(config: SubwordConfig, corpus: "PreparedCorpus", parent: Path | N
     source_language = corpus.sides[0]
     settings: dict[str, Any]
     if parent is not None:
+        # Copied models: their files, and the words that those of this text are added to.
         words = Counter(read_word_counts(parent / WORDS_FILE))
         settings = {"models": SubwordPair.load(parent).sha256, "words": sha256_of_json(words)}
     else:
+        # Trained models: the keys that change them, with the defaults that follow from others.
         settings = config.model_dump(mode="json", exclude={"case", "models_from"})
         settings["byte_fallback"] = uses_byte_fallback(config)
         settings["fold"] = config.folds_case and source_language == "en"

@@ -76,7 +76,7 @@ class SourceReader:
         if correct_spelling:
             text = self._correct_spelling(text)
 
-        # 3. Cut out signs and words in another script. Normalization has made many of them readable.
+        # 3. Cut out signs, and letters of another script, that the model cannot read even after normalization.
         unreadable = set(filter(self.is_unreadable_sign, set(text)))
         if not text.isascii():
             unreadable.update(filter(self._is_unreadable_letter, set(text)))

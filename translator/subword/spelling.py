@@ -89,7 +89,10 @@ class SpellingCorrector:
         return _LONE_WORD.sub(self._corrected, text)
 
     def _corrected(self, match: re.Match[str]) -> str:
-        """Return the text of a match of `_LONE_WORD`, with its word corrected unless it is quoted."""
+        """Return the text of a match of `_LONE_WORD`, with its word corrected.
+
+        A quoted word and most capitalized ones stay.
+        """
         opening, word, closing = match.groups()
         is_quoted = opening and _QUOTED.search(closing)
         if is_quoted:

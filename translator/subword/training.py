@@ -109,6 +109,8 @@ def _explain(message: str, config: SubwordConfig, name: str) -> SubwordError | N
     """Return the user's mistake that a message of SentencePiece means, or None for other messages."""
     if "sentences_.empty()" in message:
         return SubwordError(f"there is no text to train the {name} subword model on; look at the corpus report")
+
+    # The vocabulary is too small: find the smallest possible size.
     smallest = None
     too_small = re.search(r"smaller than required_chars\. \d+ vs (\d+)", message)
     if too_small:
@@ -123,20 +125,21 @@ def _explain(message: str, config: SubwordConfig, name: str) -> SubwordError | N
     )
 
 
-def draw_lines(corpus: "PreparedCorpus", split: "Split", side: "Side", limit: int, seed: int = _SEED) -> Iterator[str]:
+def draw_lines(corpus: "PreparedCorpus", split: "Split", side: "Side", limit: int) -> Iterator[str]:
     """Yield at most `limit` lines of one side of `split`, drawn uniformly, in order; reads files to their ends."""
     names = corpus.names(split)
     total = sum(corpus.count(split, name) for name in names)
 
-    # Draw the lines with the smallest random keys; raw bits are the same in every NumPy version.
+    # 1. Draw the lines with the smallest random keys; raw bits are the same in every NumPy version.
     is_drawn = np.ones(total, dtype=np.bool_)
     if limit < total:
         number_of_side = 0 if side == "en" else 1
-        generator = np.random.PCG64(np.random.SeedSequence([seed, number_of_side]))
+        generator = np.random.PCG64(np.random.SeedSequence([_SEED, number_of_side]))
         keys = generator.random_raw(total)
-        by_key = np.argpartition(keys, limit)
+        by_key = np.argpartition(keys, limit)  # line numbers; the `limit` smallest keys stand first
         is_drawn[by_key[limit:]] = False
 
+    # 2. Read all lines, and leave out the others.
     lines = itertools.chain.from_iterable(corpus.lines(split, name, side) for name in names)
     yield from itertools.compress(lines, is_drawn.tobytes())  # one byte, 0 or 1, per line
 
@@ -150,6 +153,7 @@ def trainer(config: SubwordConfig, corpus: "PreparedCorpus") -> Callable[[str], 
     sides: dict[str, tuple[Side, ...]] = {"source": (source,), "target": (target,), "joint": ("en", "fa")}
 
     def train(name: str) -> bytes:
+        # A joint model takes half of its lines from each language.
         limit = _MOST_SENTENCES // len(sides[name])
         drawn = [draw_lines(corpus, "train", side, limit) for side in sides[name]]
         folds = name == "source" and source == "en" and config.folds_case

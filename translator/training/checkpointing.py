@@ -97,7 +97,8 @@ class TrainingState:
         # 2. Load the tensors and the progress.
         restore_weights(self.model, checkpoint.model, path)
         restore_moments(self.optimizer, checkpoint.training)
-        if self.average is not None:  # if newly enabled, it starts from the weights
+        if self.average is not None:
+            # An average that the run did not have before starts from the weights.
             updates = state.average["updates"] if checkpoint.average else 0
             self.average.restore(checkpoint.average or checkpoint.model, updates)
         self.progress = TrainingProgress(**state.progress)
@@ -105,16 +106,16 @@ class TrainingState:
         self.saved_step = self.progress.step
 
         # 3. In other batches, a position within the epoch has no meaning.
-        same_data = state.data == self.data.fingerprint
-        same_batches = same_data and state.batch_order == self._batch_order()
-        if not same_batches:
+        has_same_data = state.data == self.data.fingerprint
+        has_same_batches = has_same_data and state.batch_order == self._batch_order()
+        if not has_same_batches:
             self.position = DataPosition(self.position.epoch, 0)
 
         # 4. Rename the damaged checkpoints after this one, and renew the links.
         if self.writes:
             go_back_to(self._folder, state.step)
             LOGGER.info("resuming from %s", path)
-            if not same_batches:
+            if not has_same_batches:
                 LOGGER.info("the epoch restarts: its batches differ from those before that checkpoint")
 
     def _batch_order(self) -> str:
@@ -131,7 +132,8 @@ class TrainingState:
             )
 
     def _description(self) -> CheckpointState:
-        # The score counts only if it is of these weights.
+        """Return what a checkpoint of this moment says beside its tensors."""
+        # The last validation is a score of the checkpoint only if it was of these weights.
         progress = self.progress
         score = None
         if progress.validated_step == progress.step:

@@ -36,10 +36,12 @@ def lost_process_errors() -> Iterator[None]:
         yield
     except RuntimeError as error:
         text = str(error).lower()
-        if not isinstance(error, dist.DistError) and not any(word in text for word in _CONNECTION_WORDS):
+        is_of_connection = isinstance(error, dist.DistError) or any(word in text for word in _CONNECTION_WORDS)
+        is_timeout = any(word in text for word in _TIMEOUT_WORDS)
+        if not is_of_connection:
             raise
         first_line = str(error).strip().split("\n")[0]
-        if any(word in text for word in _TIMEOUT_WORDS):
+        if is_timeout:
             raise RunError(
                 "another rank of this run did not answer in time (it is stopped, or waits for a disk, a GPU or the "
                 f"network); {ADVICE} (torch: {first_line[:200]})"
@@ -80,10 +82,12 @@ class Distributed:
             rank=int(os.environ["RANK"]),
             world_size=int(os.environ["WORLD_SIZE"]),
             local_rank=int(os.environ["LOCAL_RANK"]),
+            # A launcher that does not set it is taken to use one machine.
             local_world_size=int(os.environ.get("LOCAL_WORLD_SIZE", os.environ["WORLD_SIZE"])),
         )
         if distributed.world_size > 1:
-            distributed._connect(choose_device(str(distributed.device(device))))
+            device_of_rank = choose_device(str(distributed.device(device)))  # raises if there is no GPU of this number
+            distributed._connect(device_of_rank)
         return distributed
 
     @lost_process_errors()

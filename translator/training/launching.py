@@ -53,14 +53,18 @@ def launch(
         Interrupted: a signal stopped them.
         TranslatorError: a rank failed (with the message of the first failure) or was killed.
     """
+    # 1. Remember what the launcher changes. It forwards all stop signals but those that are ignored, as SIGHUP is under
+    # `nohup`.
     environment = dict(os.environ)
     handlers = {number: signal.getsignal(number) for number in STOP_SIGNALS}
-    # Under `nohup`, SIGHUP stays ignored.
     forwarded = [number.name for number, handler in handlers.items() if handler is not signal.SIG_IGN]
-    # The ranks inherit the environment.
+
+    # 2. Set what the ranks inherit.
     os.environ[_LAUNCHED] = "1"
     os.environ["OMP_NUM_THREADS"] = str(threads or max(1, available_cores() // processes))
     logging.disable(logging.CRITICAL)  # torch's launcher is verbose
+
+    # 3. Start the ranks, and wait for them.
     try:
         # The launcher handles signals: it forwards the first, and stops the ranks at the second.
         with tempfile.TemporaryDirectory(prefix="translator-") as folder, stop.deferred():
@@ -68,7 +72,7 @@ def launch(
                 min_nodes=1,
                 max_nodes=1,
                 nproc_per_node=processes,
-                run_id=Path(folder).name,
+                run_id=Path(folder).name,  # any unique name
                 rdzv_backend="c10d",
                 rdzv_endpoint="localhost:0",  # any free port
                 local_addr="localhost",
@@ -83,7 +87,7 @@ def launch(
     except ChildFailedError as error:
         return _exit_code(error.failures, processes)  # raises the error that a rank reported
     finally:
-        # The launcher has replaced the handlers, and its settings are for the ranks only.
+        # 4. Restore the handlers, which the launcher has replaced, and the environment.
         logging.disable(logging.NOTSET)
         for number, handler in handlers.items():
             signal.signal(number, handler)
@@ -95,15 +99,18 @@ def launch(
 def _exit_code(failures: Mapping[int, ProcessFailure], processes: int) -> int:
     """Return the exit code of the first of `failures`, by rank; raise the error that a rank reported, or its loss."""
     by_time = sorted(failures.items(), key=lambda failure: failure[1].timestamp)
+    # An error of our own, which a rank reported, says most.
     for _, failure in by_time:
         report = failure.error_file_data.get("message")
         if isinstance(report, dict):  # torch's error handler writes `Type: message`
             _, _, message = str(report["message"]).partition(": ")
             raise TranslatorError(message)
+    # A rank may have been killed. SIGTERM does not count: by it, the launcher ends the others.
     for rank, failure in by_time:
-        if failure.exitcode < 0 and failure.exitcode != -signal.SIGTERM:  # by which the launcher ends the others
+        if failure.exitcode < 0 and failure.exitcode != -signal.SIGTERM:
             reason = f"{signal.strsignal(-failure.exitcode)}; if nobody stopped it, memory may have run out"
             raise LostProcessError(f"rank {rank} of {processes} was lost ({reason}); {ADVICE}")
+    # Any other end has its exit code, or 128 plus the number of its signal.
     _, first = by_time[0]
     return first.exitcode if first.exitcode > 0 else 128 - first.exitcode
 

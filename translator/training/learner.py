@@ -13,7 +13,7 @@ from translator.core.update import ForwardBackward, Gradients, Learner, forward_
 from translator.speed.attention import plain_attention
 from translator.speed.blockwise_loss import blockwise_head_loss
 from translator.speed.compiling import compile_loss
-from translator.speed.device import Arithmetic
+from translator.speed.device import autocast
 from translator.speed.dropout import use_fast_dropout
 from translator.speed.gradients import FlatGradients
 from translator.speed.graph import CapturedForwardBackward
@@ -42,11 +42,14 @@ def build_learner(
         choices: the forms that suit the machine.
         distributed: the ranks that share each update.
     """
+    # 1. The model and its loss.
     settings = config.training
     model = build_model(config, vocabularies, device)
     loss = TeacherForcing(model, settings.label_smoothing, settings.r_drop, head_loss=blockwise_head_loss)
     if choices.compile:
         loss = compile_loss(loss)
+
+    # 2. What trains it: plain forms, or those of `speed/`.
     return Learner(
         loss=loss,
         optimizer=_optimizer_of(model, config, choices),
@@ -54,7 +57,7 @@ def build_learner(
         schedule=settings.schedule_settings,
         seed=config.run.seed,
         rank=distributed.rank,
-        forward_backward=_forward_backward(Arithmetic(device, choices.precision), choices),
+        forward_backward=_forward_backward(choices),
     )
 
 
@@ -80,18 +83,17 @@ def _optimizer_of(model: Transformer, config: Config, choices: Choices) -> Model
 
 def _gradients_of(model: Transformer, device: torch.device, distributed: Distributed, config: Config) -> Gradients:
     """Return the gradients of `model`: in one buffer for a GPU and for several ranks."""
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     if device.type == "cpu" and distributed.world_size == 1:
-        return Gradients(parameters)
-    return FlatGradients(parameters, distributed.sum_in_place, config.training.gradient_exchange)
+        return Gradients(model.parameters())
+    return FlatGradients(model.parameters(), distributed.sum_in_place, config.training.gradient_exchange)
 
 
-def _forward_backward(arithmetic: Arithmetic, choices: Choices) -> ForwardBackward:
-    """Return the pass over a batch in the precision of `arithmetic`, as a CUDA graph if `choices` say so."""
+def _forward_backward(choices: Choices) -> ForwardBackward:
+    """Return the pass over a batch in the chosen precision, as a CUDA graph if `choices` say so."""
 
     def pass_over(loss: TeacherForcing, gradients: Gradients, batch: Batch, weight: torch.Tensor) -> torch.Tensor:
         def loss_in_precision(batch: Batch) -> Losses:
-            with arithmetic.autocast():
+            with autocast(weight.device, choices.precision):
                 return loss(batch)
 
         return forward_backward(loss_in_precision, gradients, batch, weight)

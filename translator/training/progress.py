@@ -22,7 +22,6 @@ def ranking_score(scores: Mapping[str, float], metric: str) -> float | None:
 class TrainingProgress(Progress):
     """The counters and scores of a run, saved in every checkpoint."""
 
-    starts: int = 0  # number of starts and restarts
     best_score: float | None = None  # by `ranking_score`
     last_validation: dict[str, float] = field(default_factory=dict)
     validation_losses: list[list[float]] = field(default_factory=list)
@@ -35,16 +34,19 @@ class TrainingProgress(Progress):
 
         A validation without this score, because no pair fits into a row, is neither better nor without a gain.
         """
+        # 1. Whether it is a gain, by which training may stop early.
         score = ranking_score(scores, metric)
-        better = score is not None and (self.best_score is None or score > self.best_score)
-        if better:
+        is_best = score is not None and (self.best_score is None or score > self.best_score)
+        if is_best:
             self.best_score = score
             self.validations_without_gain = 0
         elif metric in scores:
             self.validations_without_gain += 1
+
+        # 2. Its scores.
         self.validated_step = self.step
         self.last_validation = scores
         loss = scores.get("loss", math.nan)
         if math.isfinite(loss):
             self.validation_losses.append([self.step, loss])
-        return better
+        return is_best

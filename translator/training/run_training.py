@@ -29,7 +29,7 @@ from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER, log_to_file
 from translator.run.provenance import describe_environment, package_versions
 from translator.run.signals import StopRequest
-from translator.speed.device import Arithmetic, choose_device, model_must_fit
+from translator.speed.device import choose_device, model_must_fit
 from translator.speed.gpu_support import caution_about_gpu
 from translator.training.distributed import Distributed
 from translator.training.learner import build_learner
@@ -71,7 +71,9 @@ def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) ->
         # The ranks must agree in the recipe, and in the versions of this program and its libraries.
         versions = {f"version of {package}": version for package, version in package_versions().items()}
         distributed.check_equal({**shared_settings(config), **versions})
-        changes: Changes = ()  # only the main rank compares them
+
+        # Rank 0 checks the run folder, which it then holds alone; the other ranks log errors only.
+        changes: Changes = ()
         if distributed.main:
             caution_about_gpu(config.run.device, device)
             changes = run.check(config, allow_changed)
@@ -79,6 +81,8 @@ def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) ->
             stack.enter_context(hold_folder(run.path))
         else:
             LOGGER.setLevel(logging.ERROR)
+
+        # Prepare the data, before there is a log in the run folder; then train.
         data = _prepared_data(config, distributed)
         if distributed.main:
             stack.enter_context(log_to_file(run.log_file))
@@ -100,6 +104,10 @@ def _prepared_data(config: Config, distributed: Distributed) -> DataHandler:
 def _train_and_evaluate(
     config: Config, run: RunFolder, data: DataHandler, changes: Changes, distributed: Distributed, stop: StopRequest
 ) -> TrainingOutcome:
+    """Train on the prepared data, evaluate, and return the outcome.
+
+    `changes` are those of the settings since the last start, for the record of this one.
+    """
     # 1. The trainer, which resumes from the last checkpoint.
     device = distributed.device(choose_device(config.run.device))
     choices = set_up(config, device, distributed)
@@ -108,20 +116,23 @@ def _train_and_evaluate(
     with model_must_fit("choose another run.device, or a smaller model in a new run (model.d_model)"):
         learner = build_learner(config, vocabularies, device, choices, distributed)
         state = initial_state(config, run, data, learner, distributed)
-        arithmetic = Arithmetic(device, choices.precision)
-        trainer = Trainer(state, learner, arithmetic, distributed, stop)
+        trainer = Trainer(state, learner, choices.precision, distributed, stop)
     was_finished = trainer.finished is not None
+
     # 2. The run folder: only after the checkpoint of a resumed run has accepted settings and subword models.
     if distributed.main:
         run.write(config)
         run.keep_subword(data.subword_folder, data.normalizer.rules.to_json())
         if not was_finished:
             _record_restart(run, changes, choices, distributed.world_size)
-    # 3. Training and evaluation.
+
+    # 3. Training, and on rank 0 the evaluation.
     if not was_finished:
         trainer.train()
     reason = trainer.finished or ""
     scores, samples = _evaluate(config, run, trainer.progress, reason) if distributed.main else ([], [])
+
+    # 4. How to turn the model's probabilities into a confidence, learned from the validation text.
     if distributed.main:
         pairs: list[tuple[str, str]] = []
         for name in data.corpus.names("validation"):
@@ -171,7 +182,11 @@ def _record_restart(run: RunFolder, changes: Changes, choices: Choices, processe
 def _evaluate(
     config: Config, run: RunFolder, progress: TrainingProgress, reason: str
 ) -> tuple[list[Score], list[TranslatedPair]]:
-    """Return the scores of the best checkpoint, saved or new, and samples of new translations."""
+    """Return the scores of the best checkpoint, saved or new, and samples of new translations.
+
+    `reason` says why training ended, for the log.
+    """
+    # 1. The scores that an earlier call has saved, for the same checkpoint and the same settings of the search.
     checkpoint = find_checkpoint(run.checkpoints_folder, "best").name
     if progress.best_score is None:
         LOGGER.warning("no validation has a finite %s, so `best` is %s", config.training.best_metric, checkpoint)
@@ -181,11 +196,13 @@ def _evaluate(
         for score in saved_scores(run.evaluation_folder)
         if score.checkpoint == checkpoint and score.search == search
     ]
-    # Scores on other texts alone do not show how good the run is.
+    # 2. They are enough if they are of all test sets of the run. Scores on other texts do not show how good it is.
     test_sets = own_texts(run, "test").keys()
     if scores and test_sets <= {score.test_set for score in scores}:
         return scores, []
+
+    # 3. Else evaluate.
     LOGGER.info("training is over: %s; evaluating the best checkpoint", reason)
     evaluation = evaluate_systems([System((run,), checkpoint)], own_recipe=True)
-    show_test_scores(run.tensorboard_folder, evaluation.scores, has_own_set=True)
+    show_test_scores(run.tensorboard_folder, evaluation.scores)
     return evaluation.scores, evaluation.samples

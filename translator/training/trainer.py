@@ -17,7 +17,7 @@ from translator.run.logging import LOGGER
 from translator.run.signals import StopRequest
 from translator.speed.compiling import uncompiled
 from translator.speed.count_initialization import MOST_PAIRS, initialize_from_counts
-from translator.speed.device import Arithmetic, memory_errors
+from translator.speed.device import Precision, memory_errors
 from translator.training.checkpointing import TrainingState
 from translator.training.distributed import Distributed
 from translator.training.monitoring.monitor import Monitor
@@ -28,7 +28,7 @@ _SHOWN_AT: Final = (0.0, 0.1)  # shares of `training.max_steps` after which tran
 
 
 class _StopAskedError(Exception):
-    """A stop signal has arrived during a validation."""
+    """A stop signal has arrived during a validation; `Trainer.validate` raises it, `_train_to_limit` catches it."""
 
 
 def initial_state(
@@ -44,12 +44,14 @@ def initial_state(
         _initialize_weights(config, data, learner.loss.model)  # the other ranks receive them
     state = TrainingState(config, run, data, learner.loss.model, learner.optimizer, writes=distributed.main)
 
-    # Rank 0 restores before the barrier, since it cleans up after a killed process, the others after it.
+    # Rank 0 restores before the barrier, since it cleans up after a killed process; the others restore after it.
     if not distributed.main:
         distributed.barrier()
     state.restore()
     if distributed.main:
         distributed.barrier()
+
+    # All ranks must go on from the same place.
     place = {
         "step": state.progress.step,
         "position in the text": str(state.position),
@@ -76,11 +78,14 @@ class Trainer:
         self,
         state: TrainingState,
         learner: Learner,
-        arithmetic: Arithmetic,
+        precision: Precision,
         distributed: Distributed,
         stop: StopRequest,
     ) -> None:
-        """Take the state of the run, as `initial_state` returns it, and what makes its updates."""
+        """Take the state of the run, as `initial_state` returns it, and what makes its updates.
+
+        `precision` is that of the learner, for the validation loss.
+        """
         self.progress = state.progress
         self._state = state
         self._config = state.config
@@ -89,16 +94,16 @@ class Trainer:
         self._distributed = distributed
         self._stop = stop
         self._clock = Clock(self.progress, distributed.exchange, lambda: stop.requested)
-        self._validator = Validator(state.config, state.data, state.shipped_model, arithmetic)
-        self._intervals = self._settings.intervals
-        if not self._validator.has_text:
-            self._intervals = replace(self._intervals, validate_every=None)
+        self._validator = Validator(state.config, state.data, state.shipped_model, precision)
+        self._loop_settings = self._settings.loop_settings
+        if not self._validator.has_text:  # then no validation is ever due
+            self._loop_settings = replace(self._loop_settings, validate_every=None)
         self._monitor = Monitor(state, distributed)
 
     @property
     def finished(self) -> str | None:
         """The reason why training is complete, or None."""
-        if validation_is_due(self.progress, self._settings.limits, self._intervals):
+        if validation_is_due(self.progress, self._loop_settings):
             return None
         return self._settings.finished(self.progress)
 
@@ -109,7 +114,6 @@ class Trainer:
             Interrupted: a stop signal arrived; the state is saved, and the same call later resumes.
             RunError: too many updates in a row were skipped, memory ran out, or another rank was lost.
         """
-        self.progress.starts += 1
         with self._stop.deferred(), self._monitor.watching(), memory_errors(self._config):
             with self._stop.immediate():
                 self._distributed.share_weights(self._learner.loss.model)
@@ -126,13 +130,12 @@ class Trainer:
             self._distributed.world_size,
             on_gpu=self._learner.loss.model.head_weight.is_cuda,
         )
-        limits = self._settings.limits
         try:
             with contextlib.closing(batches):
                 self._show_translations()
                 self._monitor.restart_clock()
-                return train(self._learner, batches, self.progress, limits, self._intervals, self, self._clock)
-        except _StopAskedError:
+                return train(self._learner, batches, self.progress, self._loop_settings, self, self._clock)
+        except _StopAskedError:  # of `validate`
             return None
         except Interrupted:
             # A second signal interrupted an update: weights and progress may be inconsistent.
@@ -153,7 +156,7 @@ class Trainer:
     def validate(self) -> None:
         """Validate and report on rank 0, and save; on a stop signal, raise on all ranks."""
         self._monitor.report()
-        # Rank 0 validates. If it is asked to stop meanwhile, it has no scores, and so all ranks stop.
+        # 1. Rank 0 validates, and all ranks get its scores. If it is asked to stop meanwhile, there are none: all stop.
         validation = None
         if self._distributed.main:
             with contextlib.suppress(_StopAskedError), uncompiled():
@@ -161,11 +164,15 @@ class Trainer:
         scores = self._distributed.of_main(None if validation is None else validation.scores)
         if scores is None:
             raise _StopAskedError
+
+        # 2. All ranks record the scores; rank 0 shows them.
         is_best = self.progress.note_validation(scores, self._settings.best_metric)
         if validation is not None:
             with uncompiled():
                 self._monitor.validated(validation, is_best, self._validator)
-        self._save()  # an earlier checkpoint of this step lacks the scores
+
+        # 3. Save, even if this step is saved: that checkpoint lacks the scores.
+        self._save()
 
     def save(self) -> None:
         """Save the current step, unless it is saved."""
@@ -198,7 +205,7 @@ class Trainer:
     def _show_translations(self) -> None:
         """Show early how the model translates a few sentences, unless a validation is about to show them."""
         is_early = self.progress.step in [int(share * self._settings.max_steps) for share in _SHOWN_AT]
-        is_due = validation_is_due(self.progress, self._settings.limits, self._intervals)
+        is_due = validation_is_due(self.progress, self._loop_settings)
         if self._distributed.main and is_early and not is_due and self._validator.has_text:
             with uncompiled():
                 self._monitor.show_translations(self._validator.watch())

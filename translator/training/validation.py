@@ -19,7 +19,7 @@ from translator.evaluation import TranslatedPair, compute_scores
 from translator.inference.engines.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
 from translator.speed.blockwise_loss import blockwise_head_loss
-from translator.speed.device import Arithmetic
+from translator.speed.device import Precision, autocast
 from translator.training.monitoring.losses import LossesBySource, Means
 
 _WATCHED: Final = 3  # sentences that console and TensorBoard show
@@ -42,14 +42,15 @@ class Validator:
     It uses greedy search, since beam search takes five times as long.
     """
 
-    def __init__(self, config: Config, data: DataHandler, model: Transformer, arithmetic: Arithmetic) -> None:
-        """Prepare validations of `model`, with its losses on the device and in the precision of `arithmetic`."""
+    def __init__(self, config: Config, data: DataHandler, model: Transformer, precision: Precision) -> None:
+        """Prepare validations of `model`, with its losses in `precision`, on its device."""
         self._data = data
         self._model = model
-        self._arithmetic = arithmetic
+        self._device = model.head_weight.device
+        self._precision = precision
         # 1. The loss, without label smoothing; and a greedy search with the weights of the moment.
         self._loss = TeacherForcing(model, label_smoothing=0.0, r_drop=0.0, head_loss=blockwise_head_loss)
-        searcher = TorchSearcher([model], arithmetic.device)
+        searcher = TorchSearcher([model], self._device)
         greedy = config.search.model_copy(update={"method": "greedy", "split_sentences": False})
         self.translator = Translator(searcher, data.subword, data.normalizer, greedy, config.batching.max_length)
 
@@ -58,14 +59,15 @@ class Validator:
         origins: list[str] = []
         for name in data.corpus.names("validation"):
             pairs += data.corpus.pairs("validation", name)
-            origins += [name] * (len(pairs) - len(origins))
+            origins += [name] * (len(pairs) - len(origins))  # the source of each of these pairs
         numbers = evenly_spread(len(pairs), config.training.validation_sentences)
         self._sample = [pairs[number] for number in numbers]
         self._origins = [origins[number] for number in numbers]
 
         # 3. The sentences to watch: a line of a terminal holds a source and a translation of about eight words.
         distances = [abs(len(source.split()) - _WATCHED_WORDS) for source, _ in self._sample]
-        self._watched = sorted(range(len(self._sample)), key=distances.__getitem__)[:_WATCHED]  # numbers in the sample
+        nearest_first = sorted(range(len(self._sample)), key=distances.__getitem__)
+        self._watched = nearest_first[:_WATCHED]  # numbers in the sample
 
     @property
     def has_text(self) -> bool:
@@ -87,7 +89,7 @@ class Validator:
         means = self._losses(check_stop)
         scores: dict[str, float] = {}
         if means.by_source:
-            scores = {"loss": means.loss, "perplexity": math.exp(min(means.loss, 700.0))}
+            scores = {"loss": means.loss, "perplexity": math.exp(min(means.loss, 700.0))}  # e^710 is too large a float
 
         # 2. The scores of the translations.
         pairs = self._translated(range(len(self._sample)), check_stop)
@@ -107,23 +109,27 @@ class Validator:
         losses = LossesBySource(self._data.corpus, "validation")
         for batch in self._data.validation_batches():
             check_stop()
-            with self._arithmetic.autocast():
-                token_losses = self._loss(batch.to(self._arithmetic.device)).of_tokens  # (R, L)
+            with autocast(self._device, self._precision):
+                token_losses = self._loss(batch.to(self._device)).of_tokens  # (R, L)
             losses.add(batch, token_losses)
         return losses.means()
 
     def _translated(self, chosen: Sequence[int], check_stop: Callable[[], None] = lambda: None) -> list[TranslatedPair]:
-        """Return the pairs of the sample with these numbers and translations; batches hold lines of similar length."""
+        """Return the pairs of the sample whose numbers are `chosen`, in this order, with translations."""
+        # 1. Translate them, the longest first, so that the lines of a batch are of similar length.
         order = sorted(chosen, key=lambda number: -len(self._sample[number][0]))
-        texts: dict[int, str] = {}  # by number of the pair
+        texts: dict[int, str] = {}  # translations, by number of the pair
         for start in range(0, len(order), self.translator.searcher.batch_rows):
             check_stop()
             numbers = order[start : start + self.translator.searcher.batch_rows]
-            # Without the warning of `translate_lines` at each validation that digits are lost.
+            # `translate_lines` would warn of lost digits at each validation.
             ranked = self.translator.translations(
                 [self._sample[number][0] for number in numbers],
                 scored=False,
                 origins=[self._origins[number] for number in numbers],
             )
-            texts |= zip(numbers, [translations[0].text for translations in ranked], strict=True)
+            best_texts = [translations[0].text for translations in ranked]
+            texts |= zip(numbers, best_texts, strict=True)
+
+        # 2. Return them in the order that was asked for.
         return [TranslatedPair(*self._sample[number], texts[number]) for number in chosen]

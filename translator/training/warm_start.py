@@ -51,22 +51,23 @@ def initialize(model: Transformer, subword: SubwordPair, config: Config) -> list
     kind = "moving average of the weights" if state.average else "weights"
     lines = [f"starting from the {kind} of {path}"]
 
-    # Layers: weights of the same name and shape.
+    # 1. Layers: weights of the same name and shape.
     new_weights = model.state_dict()  # shares its memory with the model
     layer_names = new_weights.keys() - _TABLES.keys()
-    initialized = []
-    fits = False  # whether any matrix does; vectors fit models of another width, too
+    not_copied = []
+    has_matrix = False  # whether a matrix or a row is copied; vectors may fit a model of another width, too
     for name in sorted(layer_names):
         if name in old_weights and old_weights[name].shape == new_weights[name].shape:
             new_weights[name].copy_(old_weights[name])
-            fits = fits or new_weights[name].dim() > 1
+            has_matrix = has_matrix or new_weights[name].dim() > 1
         else:
-            initialized.append(name)
-    lines.append(f"layers: {len(layer_names) - len(initialized)} of {len(layer_names)} tensors copied")
-    if initialized:
-        lines.append(f"newly initialized: {', '.join(initialized)}")
+            not_copied.append(name)
+    lines.append(f"layers: {len(layer_names) - len(not_copied)} of {len(layer_names)} tensors copied")
+    if not_copied:
+        lines.append(f"newly initialized: {', '.join(not_copied)}")
 
-    # Tables: rows of the same piece. A tied table is missing, and equals the one before it.
+    # 2. Tables: rows of the same piece. A table that the checkpoint lacks was tied to the one before it, and has its
+    # rows. A table that the new model lacks is tied, too, and needs nothing.
     old_subword = _subword_of(path, state, subword)
     old_table = old_weights[SOURCE_TABLE]
     for name, title in _TABLES.items():
@@ -77,10 +78,11 @@ def initialize(model: Transformer, subword: SubwordPair, config: Config) -> list
         if old_subword is not None and new_weights[name].size(1) == old_table.size(1):
             side = "source" if name == SOURCE_TABLE else "target"
             rows = _copy_rows(new_weights[name], getattr(subword, side), old_table, getattr(old_subword, side))
-        fits = fits or rows > 0
+        has_matrix = has_matrix or rows > 0
         lines.append(f"{title}: {rows:,} of {len(new_weights[name]):,} pieces copied, matched by their text")
 
-    if not fits:
+    # 3. Refuse a model that shares nothing.
+    if not has_matrix:
         raise CheckpointError(
             f"no weight of {path} fits the new model: {'; '.join(lines[1:])}. Use the settings of that run "
             "(above all model.d_model), or leave training.initialize_from out"

@@ -15,11 +15,11 @@ from translator.checkpoint.state import PinnedCheckpoint
 from translator.config import SearchConfig
 from translator.core import SOS
 from translator.core.attention import AttentionKernel, attention, attention_weights
+from translator.core.batch import collate_source
 from translator.core.cache import FIRST_CAPACITY
 from translator.core.hypothesis import Hypothesis, Rows, SearchSettings
 from translator.core.search import beam_search
 from translator.core.transformer import Transformer
-from translator.data import collate_source
 from translator.errors import ConfigError, RunError
 from translator.inference.engines.searcher import CPU_BATCH_POSITIONS, Searcher, batches_by_length
 from translator.search.constraints import Constraints
@@ -28,7 +28,7 @@ from translator.search.request import SearchRequest
 from translator.search.scoring import score_targets
 from translator.search.token_sampling import sample_hypotheses
 from translator.speed.device import GPU_ROUNDING, has_bf16, is_out_of_memory, model_must_fit, steps_between_reads
-from translator.speed.inference_copy import prepare
+from translator.speed.inference_copy import search_copy
 from translator.speed.top_k import top_k_on
 
 _GPU_BATCH_ROWS: Final = 4096
@@ -244,7 +244,7 @@ def load_searcher(checkpoints: Sequence[PinnedCheckpoint], search: SearchConfig,
     # The weights are copied into the layout and the type that searches read fastest.
     precision = search_precision(search.precision, place)
     with model_must_fit("use the CPU (--device cpu)"):
-        models = [prepare(load_model(checkpoint, place), precision) for checkpoint in checkpoints]
+        models = [search_copy(load_model(checkpoint, place), precision) for checkpoint in checkpoints]
     if place.type == "cuda":
         torch.set_float32_matmul_precision(GPU_ROUNDING)
     return TorchSearcher(models, place)

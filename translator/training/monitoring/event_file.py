@@ -61,24 +61,23 @@ def isolate_persian(text: str, like: str | None = None) -> str:
     return f"\u2067{escaped}\u2069" if is_persian(like or text) else escaped
 
 
-def show_test_scores(folder: Path, scores: Sequence[Score], *, has_own_set: bool) -> None:
+def show_test_scores(folder: Path, scores: Sequence[Score]) -> None:
     """Write scores on raw text to a separate event file, at the steps of their checkpoints; an average has no step.
 
     Args:
         folder: the run's folder of event files; if it does not exist, nothing is written.
-        scores: the scores of an evaluation, those of the first test set first.
-        has_own_set: whether the first test set is the run's own, which serves to compare runs.
+        scores: the scores of an evaluation; the first test set is the run's own, by which runs are compared.
     """
     shown = [score for score in scores if score.normalization == RAW and score.checkpoint.startswith("step-")]
     if not shown or not folder.is_dir():
         return
     from torch.utils.tensorboard import SummaryWriter
 
-    first_set = shown[0].test_set
+    own_set = shown[0].test_set
     with storage_errors(folder), SummaryWriter(str(folder), filename_suffix=TEST_SUFFIX) as writer:
         add: Callable[..., None] = writer.add_scalar
         for score in shown:
             step = int(score.checkpoint.removeprefix("step-"))
             add(f"test_by_set/{score.test_set}/{score.metric}", score.score, step)
-            if has_own_set and score.test_set == first_set and score.metric in ("bleu", "chrf"):
+            if score.test_set == own_set and score.metric in ("bleu", "chrf"):
                 add(f"quality/test_{score.metric}", score.score, step)

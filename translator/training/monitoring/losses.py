@@ -52,7 +52,10 @@ class LossesBySource:
         self._sums[1] += np.bincount(sources, batch.target_lengths, minlength=len(self.names))
 
     def means(self, total: Callable[[Sequence[float]], list[float]] = list) -> Means:
-        """Return the means of what was added since the last call; `total` adds up numbers of all ranks."""
+        """Return the means of what was added since the last call.
+
+        `total` returns the sums of numbers over all ranks; by default, this is the only rank.
+        """
         # 1. The sums of all ranks, which begin anew here.
         totals = total(self._sums.ravel().tolist())
         losses, tokens = np.array(totals).reshape(self._sums.shape)  # (P,) each

@@ -52,7 +52,7 @@ class Monitor:
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
-        """Show progress and write an event file inside the block."""
+        """Show progress and write an event file inside the block; on other ranks than the first, do neither."""
         settings = self._settings
         self._bar = progress_bar(
             description="training",
@@ -107,7 +107,7 @@ class Monitor:
             finite_norms = [norm for norm, is_finite in zip(norms, finite, strict=True) if is_finite]
             target_tokens = sum(result.step_batches.target_tokens for result in results)
             points: dict[str, float] = {
-                "train/perplexity": math.exp(min(means.loss, 700.0)),
+                "train/perplexity": math.exp(min(means.loss, 700.0)),  # e^710 is too large for a float
                 "train/gradient_norm": float(np.mean(finite_norms)) if finite_norms else math.nan,
                 "train/learning_rate": results[-1].learning_rate,
                 "train/skipped_updates": self._progress.skipped,
@@ -139,7 +139,7 @@ class Monitor:
     def _count_skipped(self, finite: Sequence[bool]) -> None:
         """Count the updates that were skipped; raise RunError on all ranks if there are too many in a row."""
         progress = self._progress
-        first_step = progress.step - len(finite) + 1
+        first_step = progress.step - len(finite) + 1  # that of the first flag; the last is of the current step
         for step, is_finite in enumerate(finite, first_step):
             if is_finite:
                 progress.skipped_in_a_row = 0
@@ -172,9 +172,8 @@ class Monitor:
                 self._events.add_scalar(f"validation_by_source/{source}", loss, step)
             self._events.add_text("validation/translations", translations_table(validation.watched), step)
             source_pieces, target_pieces, weights = validator.translator.attention(validator.drawn_source)
-            figure = attention_figure(
-                target_pieces, source_pieces, [[("last layer, mean of its heads", weights)]], "cross"
-            )
+            only_map = ("last layer, mean of its heads", weights)
+            figure = attention_figure(target_pieces, source_pieces, [[only_map]], "cross")
             self._events.add_figure("validation/attention", figure, step)
         # 2. The log.
         scores = "  ".join(f"{name} {score:.4g}" for name, score in validation.scores.items())
