@@ -51,7 +51,7 @@ def evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
     for comparison in evaluation.comparisons:
         say(*format_differences(comparison))
     say(*format_samples(evaluation.samples), "")
-    if evaluation.sets:
+    if evaluation.sets:  # none if the run has no text of this split
         say(*(f"Written to {folder}" for folder in dict.fromkeys(system.folder for system in systems)))
     if evaluation.report is not None:
         say(f"For a browser: {evaluation.report}")

@@ -134,10 +134,11 @@ def serve(options: argparse.Namespace, stop: StopRequest) -> None:
                 "encryption; on the open internet, put a reverse proxy in front of it",
                 options.host,
             )
-        # The first translation loads what the engine needs, and with attention torch: no visitor waits for that.
+        # Translate once now, so that no visitor waits while the engine loads its parts (and torch for attention maps).
         source = translator.normalizer.languages[0]
         translator.translations([source.example], attention=translator.searcher.gives_attention)
-        # Other machines may call this one by any name, unless --allow-host names some.
+        # The names by which a browser may call the server; without any, all names will do. Where only this machine is
+        # served, its own names alone are allowed, against pages of the web that give their name this address.
         allowed_hosts = []
         if is_loopback(bound) or options.names:
             allowed_hosts = [*LOOPBACK, options.host, *options.names]

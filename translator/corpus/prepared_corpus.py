@@ -1,6 +1,5 @@
 """A prepared corpus: cleaned and split text on disk, as `translator.corpus.prepare` writes it."""
 
-import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,19 +55,18 @@ class PreparedCorpus:
         if expected == 0:  # a split without pairs has no file
             return
         path = self.directory / split / f"{name}.{side}"
+        what = f"the prepared text {path}"
         complete_lines = 0
-        # `reason` says what is wrong if an error, which is suppressed, ends the block at that place.
-        reason = "the file is missing"
-        with (
-            storage_errors(path, "read"),
-            contextlib.suppress(FileNotFoundError, UnicodeDecodeError),
-            path.open(encoding="utf-8", newline="\n") as lines,
-        ):
-            reason = "it is not UTF-8"
-            for line in lines:
-                complete_lines += line.endswith("\n")
-                yield line.removesuffix("\n")
-            if complete_lines == expected:
-                return
-            reason = f"it has {complete_lines:,} complete lines instead of {expected:,}"
-        raise damaged(f"the prepared text {path}", reason, self.directory)
+        with storage_errors(path, "read"):
+            try:
+                with path.open(encoding="utf-8", newline="\n") as lines:
+                    for line in lines:
+                        complete_lines += line.endswith("\n")
+                        yield line.removesuffix("\n")
+            except FileNotFoundError:
+                raise damaged(what, "the file is missing", self.directory) from None
+            except UnicodeDecodeError:
+                raise damaged(what, "it is not UTF-8", self.directory) from None
+        if complete_lines != expected:
+            problem = f"it has {complete_lines:,} complete lines instead of {expected:,}"
+            raise damaged(what, problem, self.directory)

@@ -20,7 +20,9 @@ RAW_TEXT: Final[Mapping[str, Spelling]] = {RAW: str}
 def text_variants(
     config: NormalizationConfig, languages: Languages = (ENGLISH, PERSIAN), rules: NormalizerRules | None = None
 ) -> dict[str, Spelling]:
-    """Return three variants by label, the `normalization` of scores: raw, normalized, and with spaces for ZWNJ.
+    """Return three functions from a text to the form that is scored: raw, normalized, and with spaces for ZWNJ.
+
+    Each has a label, which a score records as its `normalization`.
 
     Args:
         config: chooses among the rules.

@@ -14,9 +14,9 @@ warnings.filterwarnings("ignore", "Glyph .* missing from font")
 
 
 def shown_pieces(pieces: Sequence[str]) -> list[str]:
-    """Return pieces as SentencePiece gives them as labels; one that continues a word begins with a hyphen.
+    """Return a label for each piece of SentencePiece; that of a piece that continues a word begins with a hyphen.
 
-    Letters are joined as in their word.
+    Arabic letters have the joined form that they have in their word.
     """
     labels = []
     next_pieces = [*pieces[1:], WORD_START]  # a word ends after the last piece

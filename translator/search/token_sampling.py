@@ -51,14 +51,15 @@ def sample_hypotheses(
     tokens = torch.full_like(sentences, SOS)  # (R,)
     state = model.start(source, count)
     for step in range(most_steps):
-        # 1. Draw the next token of each output. What follows an end is cut off below.
+        # 1. Draw the next token of each output; its score is that of the model, whatever the draws leave out. What
+        # follows an end is cut off below.
         logits = model.step(tokens, state).float()  # (R, V)
         forbidden = None if constraints is None else constraints.forbidden(produced, sentences, logits.size(1))
         tokens = draw(probabilities(logits, forbidden, config), noise[:, step])
         produced = torch.cat((produced, tokens.unsqueeze(1)), dim=1)
         token_scores = torch.cat((token_scores, log_probabilities_of(tokens.unsqueeze(1), logits)), dim=1)
 
-        # 2. Stop when all have ended.
+        # 2. Stop when all have ended, which is read only now and then: to read it waits for a GPU.
         has_ended |= (tokens == EOS) | (limits <= step + 1)
         if (step + 1) % steps_between_reads(device) == 0 and bool(has_ended.all()):
             break

@@ -130,14 +130,17 @@ def encoding_advice(data: bytes) -> str:
 
 
 def refuse_other_encoding(data: bytes, label: str) -> None:
-    """Raise CorpusError if most lines of `data` beyond ASCII are not UTF-8, and they look like another encoding."""
-    # 1. Most lines beyond ASCII are UTF-8.
+    """Raise CorpusError if `data`, the beginning of a text, is not UTF-8.
+
+    Of the lines beyond ASCII, most are invalid; and these are most of all lines, or an old encoding makes text of them.
+    """
+    # 1. Pass a text with some invalid lines among many valid ones. A NUL makes a line invalid, too.
     not_utf8 = invalid_lines(data)
     beyond_ascii = [line for line in data.split(b"\n") if not line.isascii() or b"\0" in line]
     if 2 * len(not_utf8) <= len(beyond_ascii):
         return
 
-    # 2. They are not, and they are most lines of all, or another encoding makes text of them.
+    # 2. Refuse it if the invalid lines are most of all lines, or if an old encoding makes text of them.
     total = len(data.removesuffix(b"\n").split(b"\n"))
     match = _old_encoding(not_utf8)
     reads_as_a_language = match is not None and match.coherence > 0

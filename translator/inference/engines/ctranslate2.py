@@ -118,7 +118,7 @@ class Ctranslate2Searcher(Searcher):
         return [row_hypotheses[: request.count] for row_hypotheses in results]
 
     def _within_limits(self, request: SearchRequest) -> list[list[Hypothesis]]:
-        """Return the hypotheses of each row, none longer than the limit for its source.
+        """Return the hypotheses of each row, whose lengths are within the limits for its source.
 
         CTranslate2 takes one minimum and one maximum length per call, so rows with other limits get a call of their
         own; sources of one length have the same limits.
@@ -130,12 +130,14 @@ class Ctranslate2Searcher(Searcher):
         calls = defaultdict[tuple[int, int], list[int]](list)
         for number, row_limits in enumerate(limits):
             calls[row_limits].append(number)
-        fair_share = math.ceil(len(request.rows) / self._workers)
+        most_rows_per_worker = math.ceil(len(request.rows) / self._workers)
         futures: dict[int, Any] = {}
         for (shortest, longest), numbers in calls.items():
-            futures |= zip(numbers, self._start(request.select(numbers), shortest, longest, fair_share), strict=True)
+            futures |= zip(
+                numbers, self._start(request.select(numbers), shortest, longest, most_rows_per_worker), strict=True
+            )
 
-        # 2. Collect the results. A search cannot be called back once it has begun, but this call can end.
+        # 2. Collect the results. A search that has begun cannot be stopped, but `check` can raise out of this method.
         if request.check is not None:
             _wait(list(futures.values()), request.check)
         hypotheses = []
@@ -170,10 +172,10 @@ class Ctranslate2Searcher(Searcher):
         unscored = [Hypothesis(tuple(target), 0.0, 0.0, finished=True) for target in targets]
         return self._scored(rows, unscored, settings)
 
-    def _start(self, request: SearchRequest, shortest: int, longest: int, fair_share: int) -> Sequence[Any]:
+    def _start(self, request: SearchRequest, shortest: int, longest: int, most_rows_per_worker: int) -> Sequence[Any]:
         """Start to search all rows, for outputs of `shortest` to `longest` tokens; return the future of each result.
 
-        A worker takes no more than `fair_share` rows at once, so that none is without work.
+        A worker takes no more than `most_rows_per_worker` rows at once, so that none is without work.
         """
         config = request.config
         width = config.settings.beam_size
@@ -184,7 +186,7 @@ class Ctranslate2Searcher(Searcher):
         # A worker's batch has at most `batch_size` rows, a fair share of all rows, and bounded memory for long rows.
         positions = width * max(len(row) + 1 for row in request.rows)
         largest_batch = config.batch_size or self.batch_rows
-        batch_size = min(largest_batch, fair_share, self.batch_positions // positions)
+        batch_size = min(largest_batch, most_rows_per_worker, self.batch_positions // positions)
         futures: Sequence[Any] = self._model.translate_batch(
             _spelt(self._source_pieces, request.rows),
             _spelt(self._target_pieces, request.prefixes) if any(request.prefixes) else None,

@@ -18,19 +18,20 @@ class PartialOutput:
     """
 
     def __init__(self, output: Path, fingerprint: str) -> None:
-        """Open the partial file of `output`, by the `fingerprint` of the translation; it may exist."""
+        """Open the partial file of `output` for the translation with this `fingerprint`, or create it."""
         self._output = output
         self._path = output.with_name(f"{output.name}.{fingerprint[:12]}.partial")
         self.lines = 0  # finished lines of the input
         self._size = 0  # bytes of their blocks
         with storage_errors(self._path):
             self._file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
-            for line in self._file:
-                block = _sound_block(line)
+            # Each line of this file is a block. Count those before the first damaged one, which is written over.
+            for block_line in self._file:
+                block = _sound_block(block_line)
                 if block is None:
                     break
                 self.lines += block["lines"]
-                self._size += len(line)
+                self._size += len(block_line)
             self._file.seek(self._size)
 
     def add(self, output: str, lines: int) -> None:
