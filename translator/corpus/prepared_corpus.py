@@ -14,6 +14,7 @@ from translator.run.files import damaged, storage_errors
 Side = Literal["en", "fa"]  # of a pair of texts, in either direction
 
 SIDES: Final[tuple[Side, Side]] = ("en", "fa")
+_CHARACTERS_AT_ONCE: Final = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,9 @@ class PreparedCorpus:
             path.open(encoding="utf-8", newline="\n") as lines,
         ):
             reason = "it is not UTF-8"
-            for line in lines:
-                complete_lines += line.endswith("\n")
-                yield line.removesuffix("\n")
+            while some_lines := lines.readlines(_CHARACTERS_AT_ONCE):  # takes half as long as one by one
+                complete_lines += len(some_lines) - (not some_lines[-1].endswith("\n"))
+                yield from [line.removesuffix("\n") for line in some_lines]
             if complete_lines == expected:
                 return
             reason = f"it has {complete_lines:,} complete lines instead of {expected:,}"
