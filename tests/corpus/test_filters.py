@@ -23,7 +23,7 @@ def test_a_rule_drops_pairs_beyond_its_limit_and_keeps_the_others(example: dict[
     (check,) = [rule.check for rule in PAIR_RULES if rule.name == example["rule"]]
     for outcome in ("dropped", "kept"):
         for source, target in example.get(outcome, ()):
-            sides = Sides((source, target), (source.split(), target.split()))
+            sides = Sides.of(source, target)
             assert check(sides, example["limit"]) is (outcome == "dropped"), (source, target)
 
 

@@ -13,6 +13,7 @@ from translator.run.files import damaged, storage_errors
 Side = Literal["en", "fa"]  # of a pair of texts, in either direction
 
 SIDES: Final[tuple[Side, Side]] = ("en", "fa")
+_CHARACTERS_AT_ONCE: Final = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,9 @@ class PreparedCorpus:
         with storage_errors(path, "read"):
             try:
                 with path.open(encoding="utf-8", newline="\n") as lines:
-                    for line in lines:
-                        complete_lines += line.endswith("\n")
-                        yield line.removesuffix("\n")
+                    while some_lines := lines.readlines(_CHARACTERS_AT_ONCE):  # takes half as long as one by one
+                        complete_lines += len(some_lines) - (not some_lines[-1].endswith("\n"))
+                        yield from [line.removesuffix("\n") for line in some_lines]
             except FileNotFoundError:
                 raise damaged(what, "the file is missing", self.directory) from None
             except UnicodeDecodeError:

@@ -43,7 +43,7 @@ def is_suspect(text: str) -> bool:
     return not text.isascii() and _SUSPECT.search(text) is not None
 
 
-@kept("repair_decoding-1")
+@kept("repair_decoding-1", signs=_SUSPECT.findall("".join(map(chr, range(0x10000)))))
 def repair_decoding(text: str) -> str:
     """Repair UTF-8 that was decoded as another character set: Ø³Ù„Ø§Ù… → سلام, cafÃ© → café, ط³ظ„ط§ظ… → سلام."""
     if not is_suspect(text):

@@ -8,6 +8,7 @@ To add a rule, write its rows or its table in the file of its subject, and a lin
 patterns begin with a plain space or one small class of characters.
 """
 
+import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -25,7 +26,17 @@ from translator.corpus.normalizer.punctuation import (
     UNIFY_DASHES,
 )
 from translator.corpus.normalizer.quotation_marks import CORRECT_MARKS, ENGLISH_QUOTES, PERSIAN_QUOTES
-from translator.corpus.normalizer.rules import FUNCTIONS, Change, Language, NormalizerRules, Row, Rule, Step, Work
+from translator.corpus.normalizer.rules import (
+    FUNCTIONS,
+    SIGNS_OF_FUNCTIONS,
+    Change,
+    Language,
+    NormalizerRules,
+    Row,
+    Rule,
+    Step,
+    Work,
+)
 
 NORMALIZER_VERSION: Final = 3  # names the rules in the labels of scores; raised whenever the output changes
 
@@ -80,6 +91,11 @@ CURRENT_RULES: Final = NormalizerRules(
 CHOSEN: Final = ("digits", "orthography", "mojibake")
 """The keys of rules that a configuration chooses one by one; the others belong to `rules: standard`."""
 _MOST_PASSES: Final = 10
+_SCRIPTS: Final = range(0x700)  # code points of the Latin and Arabic scripts, and of others between them
+_REMEMBERED_CHOICES: Final = 4096
+
+StepWithSigns = tuple[Change, frozenset[str] | None]
+"""A step on the text, and signs of which every text that it changes has at least one; None: it may change any text."""
 
 
 class Normalizer:
@@ -122,10 +138,10 @@ def _chain(rules: NormalizerRules, config: NormalizationConfig, language: Langua
     works = [getattr(rule, language) for rule in rules.rules if _applies(rule, config)]
 
     # The steps in their order: repairs of the decoding, all tables of characters as one, steps on the text.
-    steps = [FUNCTIONS[work.decoding] for work in works if work.decoding is not None]
-    steps.append(character_replacer([work.characters for work in works if work.characters is not None]))
+    steps = [_with_signs(work.decoding) for work in works if work.decoding is not None]
+    steps.append(_character_replacer([work.characters for work in works if work.characters is not None]))
     for work in works:
-        steps += map(compile_step, work.text)
+        steps += map(_with_signs, work.text)
 
     normalize_once = _in_turn(steps)
     needs_another_pass = re.compile(rules.again[language]).search
@@ -145,10 +161,10 @@ def _chain(rules: NormalizerRules, config: NormalizationConfig, language: Langua
 
 def _orthography(rules: NormalizerRules) -> Change:
     """Return the function that applies the rule `orthography`, once."""
-    steps: list[Change] = []
+    steps: list[StepWithSigns] = []
     for rule in rules.rules:
         if rule.key == "orthography":
-            steps += map(compile_step, rule.persian.text)
+            steps += map(_with_signs, rule.persian.text)
 
     return _in_turn(steps)
 
@@ -156,29 +172,65 @@ def _orthography(rules: NormalizerRules) -> Change:
 # --- the steps ---
 
 
-def _in_turn(steps: Sequence[Change]) -> Change:
-    """Return the function that applies `steps`, one after the other."""
+def _in_turn(steps: Sequence[StepWithSigns]) -> Change:
+    """Return the function that applies `steps`, one after the other.
+
+    Most lines have few signs besides letters, digits and spaces, and nearly every step looks for others. So the signs
+    of a text, which one search finds, choose the steps, and those that cannot change it are left out.
+    """
+    sought = frozenset[str]().union(*(signs for _, signs in steps if signs is not None))
+    # A search for all but the plain characters is fast; it also finds what no step looks for, which does no harm.
+    plain = "".join(character for character in map(chr, _SCRIPTS) if character not in sought)
+    signs_in = re.compile(f"[^{re.escape(plain)}]").findall
+
+    @functools.lru_cache(_REMEMBERED_CHOICES)
+    def needed(text_signs: frozenset[str], done: int) -> list[tuple[int, Change]]:
+        """Return the steps, after the first `done`, that may change a text with these signs, and their numbers."""
+        chosen = []
+        for number, (change, signs) in enumerate(steps[done:], start=done + 1):
+            if signs is None or not signs.isdisjoint(text_signs):
+                chosen.append((number, change))
+        return chosen
 
     def apply(text: str) -> str:
-        for step in steps:
-            text = step(text)
-        return text
+        done = 0
+        while True:
+            for number, change in needed(frozenset(signs_in(text)), done):
+                changed = change(text)
+                if changed != text:  # its signs may be others, so choose again among the steps that follow
+                    text, done = changed, number
+                    break
+            else:
+                return text
 
     return apply
 
 
-def character_replacer(tables: Sequence[Mapping[str, str]]) -> Change:
-    """Return the function that replaces each character of a text by all `tables`, one after the other."""
+def _with_signs(step: Step) -> StepWithSigns:
+    """Return the function of a step, and its signs; raise re.error if a pattern or a template is invalid."""
+    change = compile_step(step)
+    if isinstance(step, str):
+        return change, SIGNS_OF_FUNCTIONS.get(step)
+    # Every match of a row has all of `contains`; a sign in it is rarer than a letter or a space.
+    signs: set[str] = set()
+    for row in step.rows:
+        sign = next((part for part in row.contains if not part.isalnum() and part != " "), None)
+        if sign is None:
+            return change, None
+        signs.add(sign)
+    return change, frozenset(signs)
+
+
+def _character_replacer(tables: Sequence[Mapping[str, str]]) -> StepWithSigns:
+    """Return the step that replaces each character of a text by all `tables`, one after the other."""
     replacements = {}
     for character in {character for table in tables for character in table}:
         replacement = character
         for table in tables:  # an earlier table may give several characters, or none
             replacement = "".join(table.get(part, part) for part in replacement)
         replacements[character] = replacement
-    # In most texts no character changes, and a set sees that faster than `str.translate`.
-    leaves_alone = frozenset(replacements).isdisjoint
     codes = str.maketrans(replacements)
-    return lambda text: text if leaves_alone(text) else text.translate(codes)
+    return lambda text: text.translate(codes), frozenset(replacements)
 
 
 def compile_step(step: Step) -> Change:

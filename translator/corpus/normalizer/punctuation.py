@@ -39,7 +39,7 @@ UNIFY_DASHES: Final = Rewriting(
 _ENTITY: Final = re.compile(r"&(#(?:[0-9]{1,7}|[xX][0-9A-Fa-f]{1,6});|[A-Za-z][A-Za-z0-9]{0,31};)")
 
 
-@kept("decode_entities-1")
+@kept("decode_entities-1", signs="&")
 def decode_entities(text: str) -> str:
     """Return `text` with a sign for each entity of HTML: R&amp;D → R&D; an unknown one stays, as in `&x;`."""
     return _ENTITY.sub(_sign, text) if "&" in text else text
@@ -54,7 +54,7 @@ def _sign(entity: re.Match[str]) -> str:
 _BRACKETS: Final = {"LRB": "(", "RRB": ")", "LSB": "[", "RSB": "]", "LCB": "{", "RCB": "}"}
 
 UNESCAPE: Final = Rewriting(
-    only_if="[@-]",  # few texts have such a sign
+    only_if=rf"@[-/,.:]@|-(?i:{'|'.join(_BRACKETS)})-",  # one search instead of six: many texts have a hyphen
     rows=(
         Row(contains="@", pattern=r"(?<=\w) ?@([-/,.:])@ ?(?=\w)", replacement=r"\1"),  # well␣@-@␣known → well-known
         *(  # -LRB-␣x␣-RRB- → (␣x␣)

@@ -11,7 +11,7 @@ from translator.corpus.normalizer.rules import Rewriting, Row, kept
 # --- spaces inside quotation marks ---
 
 
-@kept("join_quotes-1")
+@kept("join_quotes-1", signs='"')
 def join_quotes(text: str) -> str:
     """Remove the spaces inside `" … "`, where straight quotes come in pairs with no letter on the outside."""
     if '"' not in text:
@@ -43,7 +43,7 @@ def join_quotes(text: str) -> str:
 _FREE_APOSTROPHE: Final = re.compile(r"'(?<!\S')(?!\S)")
 
 
-@kept("join_apostrophes-1")
+@kept("join_apostrophes-1", signs="'")
 def join_apostrophes(text: str) -> str:
     """Join the apostrophes of '␣yes␣' → 'yes' and servants␣'␣hall → servants' hall, unless their place is ambiguous."""
     if "'" not in text:
@@ -79,7 +79,7 @@ _CLOSING_SEMICOLON: Final = re.compile(r";(?<=[,.!?];)(?=\s|$)")
 _LAST_SEMICOLON: Final = re.compile(r";$(?<=[^\W\d_]{2}[,.!?];)")
 
 
-@kept("restore_broken_quotes-1")
+@kept("restore_broken_quotes-1", signs=";")
 def restore_broken_quotes(text: str) -> str:
     """Return `text` with quotation marks for the semicolons that a broken &quot; left: ;Nay,; → "Nay,"."""
     if ";" not in text:
@@ -119,7 +119,7 @@ ENGLISH_QUOTES: Final = (STRAIGHT_MARKS, "restore_broken_quotes-1", JOIN_MARKS)
 _PERSIAN_LETTER: Final = re.compile("[\u0621-\u064aپچژکگیۀ]")
 
 
-@kept("pair_guillemets-1")
+@kept("pair_guillemets-1", signs='"')
 def pair_guillemets(text: str) -> str:
     """Return `text` with guillemets for straight marks, if all of them are in pairs around Persian words."""
     parts = text.split('"')

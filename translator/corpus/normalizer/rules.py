@@ -5,7 +5,7 @@ them, as `kept` says.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Final, Literal
@@ -23,17 +23,25 @@ Change = Callable[[str], str]
 
 FUNCTIONS: Final[dict[str, Change]] = {}
 """The functions that rules may name."""
+SIGNS_OF_FUNCTIONS: Final[dict[str, frozenset[str]]] = {}
+"""By the name of a function, signs of which every text that it changes has at least one; without an entry, none."""
 
 
-def kept(name: str) -> Callable[[Change], Change]:
+def kept(name: str, signs: Iterable[str] = "") -> Callable[[Change], Change]:
     """Mark a function that rules name, such as `join_quotes-1`: trained models expect what it gave in training.
 
     So what a name stands for never changes. A function that shall give anything else for any text gets a new name, such
     as `join_quotes-2`; the old one stays, for the models that were trained with it.
+
+    Args:
+        name: with the number of the version.
+        signs: characters of which every text that the function changes has at least one; none: it may change any text.
     """
 
     def register(function: Change) -> Change:
         FUNCTIONS[name] = function
+        if signs:
+            SIGNS_OF_FUNCTIONS[name] = frozenset(signs)
         return function
 
     return register

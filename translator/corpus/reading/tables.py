@@ -31,7 +31,6 @@ _SEPARATOR_LINE: Final = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # tells Exce
 _DELIMITERS: Final = (",", ";", "\t")  # of equally suitable ones the first
 _LINES_FOR_DELIMITER: Final = 100
 _LINES_OF_ROW: Final = 100  # at most; a row with more lacks a quotation mark
-_UNUSABLE: Final = re.compile("[\0\ud800-\udfff]")  # of an escape of JSON; lone surrogates are no characters
 _LINE_END: Final = re.compile(r"\r*\n[\r\n]*")  # a "\r" elsewhere is a character like others
 
 
@@ -256,10 +255,19 @@ def text_in(value: Any) -> str | None:
     # ParsiNLU has lists of references.
     if isinstance(value, list) and value:
         value = value[0]
-    if not isinstance(value, str) or _UNUSABLE.search(value):
+    if not isinstance(value, str) or "\0" in value or not _is_unicode(value):
         return None
     value = value.lstrip("\ufeff")
     return _LINE_END.sub(" ", value) if "\n" in value else value
+
+
+def _is_unicode(text: str) -> bool:
+    """Return whether a text has characters only, and no lone surrogate, which an escape of JSON may give."""
+    try:
+        text.encode()  # many times faster than a search
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _defect_of_score(value: Any, at_least: float) -> str | None:

@@ -17,10 +17,17 @@ from translator.corpus.selecting.scripts import (
 
 
 class Sides(NamedTuple):
-    """A pair of normalized texts, English and Persian, with the words of each."""
+    """A pair of normalized texts, English and Persian, with the words and the distinct words of each."""
 
     texts: tuple[str, str]
     words: tuple[list[str], list[str]]
+    vocabularies: tuple[set[str], set[str]]
+
+    @classmethod
+    def of(cls, source: str, target: str) -> "Sides":
+        """Return a pair of texts with its words."""
+        source_words, target_words = source.split(), target.split()
+        return cls((source, target), (source_words, target_words), (set(source_words), set(target_words)))
 
 
 Check = Callable[[Sides, float], bool]  # returns whether the rule drops a pair, given its setting
@@ -42,7 +49,8 @@ _LETTER: Final = re.compile(r"[^\W\d_]")
 
 
 def _has_side_without_words(sides: Sides, _: float) -> bool:
-    return not all(map(_LETTER.search, sides.texts))
+    english, persian = sides.texts
+    return _LETTER.search(english) is None or _LETTER.search(persian) is None
 
 
 # --- lengths ---
@@ -113,7 +121,7 @@ _UNTRANSLATED_FROM: Final = 4  # distinct shared words; names are copied correct
 
 
 def _is_untranslated(sides: Sides, limit: float) -> bool:
-    shared_words = set(sides.words[0]).intersection(sides.words[1])
+    shared_words = sides.vocabularies[0] & sides.vocabularies[1]
     if len(shared_words) < _UNTRANSLATED_FROM:
         return False
     return max(_copied_share(words, shared_words) for words in sides.words) > limit
@@ -173,7 +181,8 @@ _REPETITION_FROM: Final = 10  # words of a side; in shorter ones, like "ha ha ha
 
 def _is_repetition(sides: Sides, limit: float) -> bool:
     """Return whether a side repeats more than `limit`, or half of it if the other has at most 1 repeated word pair."""
-    source_share, target_share = (_share_beyond(limit / 2, words) for words in sides.words)
+    source_share = _share_beyond(limit / 2, sides.words[0], sides.vocabularies[0])
+    target_share = _share_beyond(limit / 2, sides.words[1], sides.vocabularies[1])
     if not source_share and not target_share:
         return False
     if max(source_share, target_share) > limit:
@@ -182,11 +191,11 @@ def _is_repetition(sides: Sides, limit: float) -> bool:
     return _repeated_couples(words_of_other) < 2
 
 
-def _share_beyond(limit: float, words: Sequence[str]) -> float:
+def _share_beyond(limit: float, words: Sequence[str], vocabulary: set[str]) -> float:
     """Return the share of repeated words, or 0 if it is `limit` at most."""
     # Fast tests first: if nearly all words, or word pairs, are new, nothing repeats.
     count = len(words)
-    if count < _REPETITION_FROM or count - len(set(words)) <= limit * count:
+    if count < _REPETITION_FROM or count - len(vocabulary) <= limit * count:
         return 0.0
     if _repeated_couples(words) < limit * count * (_RUN - 1) / _RUN:
         return 0.0
@@ -262,7 +271,7 @@ class PairFilter:
 
     def broken_rule(self, source: str, target: str) -> str | None:
         """Return the name of the first rule that a pair of normalized texts breaks, or None."""
-        sides = Sides(texts=(source, target), words=(source.split(), target.split()))
+        sides = Sides.of(source, target)
         for name, breaks, limit in self._checks:
             if breaks(sides, limit):
                 return name

@@ -106,8 +106,10 @@ class NearDuplicateIndex:
     def add(self, texts: Sequence[str], bands: Hashes) -> None:
         """Append N texts with their `signatures` (N, BANDS), before the first search."""
         self._bands.write(bands.tobytes())
-        for text in texts:
-            self._ends.append(self._ends[-1] + self._texts.write(text.encode()))
+        encoded = [text.encode() for text in texts]
+        self._texts.write(b"".join(encoded))
+        for text in encoded:
+            self._ends.append(self._ends[-1] + len(text))
 
     def find(self, candidates: Numbers, threshold: float) -> Numbers:
         """Return, for each of all N pairs, the number of the surviving pair that it nearly repeats, or -1.
