@@ -48,7 +48,7 @@ def restore_moments(optimizer: ModelOptimizer, tensors: Mapping[str, Tensor]) ->
 
     # 2. Give each optimizer its moments.
     for name, part in optimizer.optimizers.items():
-        settings = part.state_dict()["param_groups"]  # its own, which torch would replace by those of a file
+        settings = part.state_dict()["param_groups"]  # the current ones, which stay
         part.load_state_dict({"state": states[name], "param_groups": settings})
     if isinstance(optimizer, ScaledOptimizer) and scale_state:
         optimizer.restore_scale(scale_state)

@@ -172,7 +172,7 @@ class DecoderCache:
         newest = newest.reshape(-1, 1, self.width)  # (R, 1, W)
         self._branches = torch.cat((self._branches, newest), dim=1)
         if self.length == 1:
-            # All hypotheses of a sentence are equal.
+            # At the first step, all hypotheses of a sentence are equal and have one position, to which they attend.
             return StepBiases(decoder=None, cross=cross)
         # All heads have the same bias. It is copied here once, and not in each layer.
         branches = self._branches.view(self.count, 1, self.width, -1)  # (n, 1, W, T * W)

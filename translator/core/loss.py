@@ -81,8 +81,11 @@ def r_drop_loss(states: Tensor, head: Tensor, labels: Tensor, smoothing: float, 
     losses = []
     first_states, second_states = states.chunk(2)
     for part_first, part_second, part_labels in _parts(first_states, second_states, labels):
+        # 1. The log-probabilities of both passes, (positions of the part, V) each.
         first_log_p = log_probabilities(F.linear(part_first, head))
         second_log_p = log_probabilities(F.linear(part_second, head))
+
+        # 2. Their losses, and the divergence between them.
         first = label_smoothed_loss(first_log_p, part_labels, smoothing)
         second = label_smoothed_loss(second_log_p, part_labels, smoothing)
         divergence = symmetric_divergence(first_log_p, second_log_p, part_labels)

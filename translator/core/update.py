@@ -111,7 +111,7 @@ class Learner:
         model.train(drops(number, self.schedule, seconds))
         seed_update(self.seed, number, self.rank)
 
-        # 1. The gradients of all micro-batches, times the loss scale.
+        # 1. The gradients of the mean loss of a target token, over all micro-batches, times the loss scale.
         device = model.head_weight.device
         loss_weight = torch.full((), 1.0 / step_batches.target_tokens, device=device) * self.optimizer.scale
         token_losses = []

@@ -134,10 +134,11 @@ class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
             # An update takes the next batches, and ends where the last of them does.
             while True:
                 micro_batches = list(itertools.islice(batches, accumulation))
+                _, last_planned = micro_batches[-1]
                 yield StepBatches(
                     batches=tuple(batch for batch, _ in micro_batches),
                     target_tokens=sum(planned.target_tokens for _, planned in micro_batches),
-                    next_position=micro_batches[-1][1].next_position,
+                    next_position=last_planned.next_position,
                 )
 
     def __getitem__(self, planned: PlannedBatch) -> tuple[Batch, PlannedBatch]:

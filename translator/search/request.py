@@ -93,8 +93,10 @@ class SearchRequest:
         ratio = self.config.min_length_ratio
         all_longest = self.longest_outputs(max_positions)
         for source_length, longest in zip(self._source_lengths(), all_longest, strict=True):
-            least = min(source_length, 2) if ratio > 0 else 0
-            limits.append(min(max(int(source_length * ratio), least), longest))
+            shortest = int(source_length * ratio)
+            if ratio > 0:
+                shortest = max(shortest, min(source_length, 2))  # a token and EOS; only EOS for an empty source
+            limits.append(min(shortest, longest))
         return limits
 
     def _source_lengths(self) -> list[int]:

@@ -97,6 +97,8 @@ class SpellingCorrector:
         is_quoted = opening and _QUOTED.search(closing)
         if is_quoted:
             return match[0]
+
+        # What the word is meant to be; the word itself if it is right.
         meant = self._meant(word.lower())
         if word.islower():
             return f"{opening}{meant}{closing}"

@@ -89,7 +89,7 @@ class Validator:
         means = self._losses(check_stop)
         scores: dict[str, float] = {}
         if means.by_source:
-            scores = {"loss": means.loss, "perplexity": math.exp(min(means.loss, 700.0))}  # e^710 is too large a float
+            scores = {"loss": means.loss, "perplexity": math.exp(min(means.loss, 700.0))}  # e^710 overflows
 
         # 2. The scores of the translations.
         pairs = self._translated(range(len(self._sample)), check_stop)

@@ -107,7 +107,7 @@ class Monitor:
             finite_norms = [norm for norm, is_finite in zip(norms, finite, strict=True) if is_finite]
             target_tokens = sum(result.step_batches.target_tokens for result in results)
             points: dict[str, float] = {
-                "train/perplexity": math.exp(min(means.loss, 700.0)),  # e^710 is too large for a float
+                "train/perplexity": math.exp(min(means.loss, 700.0)),  # e^710 overflows
                 "train/gradient_norm": float(np.mean(finite_norms)) if finite_norms else math.nan,
                 "train/learning_rate": results[-1].learning_rate,
                 "train/skipped_updates": self._progress.skipped,
