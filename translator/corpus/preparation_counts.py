@@ -51,7 +51,7 @@ class SourceReport:
 class CorpusReport:
     """Counts of a whole corpus, with fingerprint and versions."""
 
-    fingerprint: str
+    fingerprint: str  # `corpus_fingerprint`
     normalizer_version: int
     prepare_version: int
     sources: list[SourceReport]  # in the order of the configuration; a name may occur once for each `use`

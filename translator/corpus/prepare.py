@@ -72,7 +72,7 @@ def prepare_corpus(
             write_json(folder / _REPORT, report.to_json())
     if warning := report.split_warning():
         LOGGER.warning("%s", warning)
-    return PreparedCorpus(directory, fingerprint, report, config.languages)
+    return PreparedCorpus(directory, report, config.languages)
 
 
 def _prepare(

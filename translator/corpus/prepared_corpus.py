@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
+from translator.config.corpus_section import Languages
 from translator.corpus.preparation_counts import CorpusReport
 from translator.corpus.selecting.split import Split
 from translator.run.files import damaged, storage_errors
@@ -21,9 +21,8 @@ class PreparedCorpus:
     """Cleaned and split text on disk: normalized in the training split, raw in the others."""
 
     directory: Path
-    fingerprint: str  # `corpus_fingerprint`
     report: CorpusReport
-    languages: Languages = (ENGLISH, PERSIAN)
+    languages: Languages
 
     @property
     def sides(self) -> tuple[Side, Side]:

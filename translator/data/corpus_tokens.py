@@ -60,7 +60,7 @@ def _fingerprint(corpus: PreparedCorpus, subword: SubwordPair, normalizer: Norma
     """Return the fingerprint of everything that determines the ids."""
     origin = {
         "format": FORMAT,
-        "corpus": corpus.fingerprint,
+        "corpus": corpus.report.fingerprint,
         "subword": subword.sha256,
         "normalization": normalizer.config.model_dump(mode="json"),
         "normalizer": normalizer.rules.sha256,

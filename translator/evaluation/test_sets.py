@@ -149,9 +149,8 @@ def _prepared_corpus_of(run: RunFolder) -> PreparedCorpus | None:
     config = run.config()
     try:
         report = from_json((run.preparation_folder / "report.json").read_bytes())
-        fingerprint = str(report["corpus"]["fingerprint"])
-        folder = prepared_folder(config.corpus.prepared_directory, "corpus", fingerprint)
+        folder = prepared_folder(config.corpus.prepared_directory, "corpus", str(report["corpus"]["fingerprint"]))
         counts = CorpusReport.from_json((folder / "report.json").read_bytes())
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return PreparedCorpus(folder, fingerprint, counts, config.corpus.languages)
+    return PreparedCorpus(folder, counts, config.corpus.languages)

@@ -59,7 +59,7 @@ class StopRequest:
 
     @contextlib.contextmanager
     def deferred(self, value: bool = True) -> Iterator[None]:
-        """Delay signals until `check`, inside the block."""
+        """Delay signals until `check` while the block runs; with False, raise them at once, as `immediate` does."""
         before, self.is_deferred = self.is_deferred, value
         try:
             yield

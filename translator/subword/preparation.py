@@ -82,7 +82,7 @@ def _made_from(config: SubwordConfig, corpus: "PreparedCorpus", parent: Path | N
     return {
         "format": _FORMAT,
         "sentencepiece": sentencepiece.__version__,
-        "corpus": corpus.fingerprint,
+        "corpus": corpus.report.fingerprint,
         "sides": corpus.sides,
         "settings": settings,
     }
