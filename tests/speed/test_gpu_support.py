@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.support.gpu_stand_ins import CUDA_12_6, CUDA_13, use_driver, use_torch
-from translator.speed.gpu_support import caution_about_gpu, gpu_problem, has_kernels
+from translator.speed.gpu_support import gpu_problem, has_kernels
 
 OLD_DRIVER = "The NVIDIA driver on your system is too old (found version 12020)."
 
@@ -29,13 +29,6 @@ def test_machine_code_needs_the_same_major_version(
     assert has_kernels(capability, architectures) == expected
 
 
-def test_a_card_that_torch_has_no_code_for_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_torch(monkeypatch, ["V100", "T4"], "13.0", CUDA_13)
-    problem = gpu_problem(0) or ""
-    assert "torch 2.13.0+cu130 has no code for GPU 0 (Tesla V100, compute capability 7.0), only for sm_75, " in problem
-    assert gpu_problem(1) is None
-
-
 @pytest.mark.parametrize("visible", [None, "", "-1"])
 def test_a_driver_that_torch_cannot_use_is_named_with_torchs_reason_unless_its_gpus_are_hidden(
     visible: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -48,13 +41,3 @@ def test_a_driver_that_torch_cannot_use_is_named_with_torchs_reason_unless_its_g
     else:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
         assert gpu_problem() is None
-
-
-@pytest.mark.parametrize(("setting", "warnings"), [("auto", 1), ("cuda", 1), ("cpu", 0)])
-def test_the_cpu_in_place_of_a_gpu_causes_one_warning(
-    setting: str, warnings: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    use_torch(monkeypatch, ["V100"], "13.0", CUDA_13)
-    for _ in range(2):
-        caution_about_gpu(setting, torch.device("cpu"))
-    assert caplog.text.count("the CPU computes, not the GPU: torch 2.13.0") == len(caplog.messages) == warnings
