@@ -36,8 +36,6 @@ def test_a_gpu_that_torch_cannot_use_is_replaced_by_the_cpu_with_a_warning(
 ) -> None:
     use_torch(monkeypatch, ["V100"], "13.0", CUDA_13)
     monkeypatch.setattr("translator.inference.engines.engine._may_have_gpu", lambda: True)
-    Translator.load(random_run, engine="torch", overrides=["run.device=cpu"])
-    assert caplog.text == "", "the user wants no GPU"
     translator = Translator.load(random_run, engine="torch", overrides=["run.device=auto"])
     assert translator.searcher.arithmetic.startswith("cpu")
     assert "the CPU computes, not the GPU: torch 2.13.0+cu130 has no code for GPU 0 (Tesla V100" in caplog.text

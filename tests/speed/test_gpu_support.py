@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.support.gpu_stand_ins import CUDA_12_6, CUDA_13, use_driver, use_torch
-from translator.speed.gpu_support import gpu_problem, has_kernels
+from translator.speed.gpu_support import caution_about_gpu, gpu_problem, has_kernels
 
 OLD_DRIVER = "The NVIDIA driver on your system is too old (found version 12020)."
 
@@ -41,3 +41,13 @@ def test_a_driver_that_torch_cannot_use_is_named_with_torchs_reason_unless_its_g
     else:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
         assert gpu_problem() is None
+
+
+@pytest.mark.parametrize(("setting", "warnings"), [("auto", 1), ("cuda", 1), ("cpu", 0)])
+def test_the_cpu_in_place_of_a_gpu_causes_one_warning(
+    setting: str, warnings: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    use_torch(monkeypatch, ["V100"], "13.0", CUDA_13)
+    for _ in range(2):
+        caution_about_gpu(setting, torch.device("cpu"))
+    assert caplog.text.count("the CPU computes, not the GPU: torch 2.13.0") == len(caplog.messages) == warnings

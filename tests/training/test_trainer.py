@@ -96,6 +96,7 @@ def test_nonfinite_updates_are_skipped_and_counted_until_too_many_are_in_a_row(
 
 def test_an_overflow_in_fp16_is_skipped_and_counted(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translator.speed.loss_scale.FIRST_FACTOR", 2.0**32)
+    monkeypatch.setattr("translator.training.monitoring.monitor.MOST_SKIPPED", 25)
     outcome = run(tiny("training.precision=fp16", "training.max_steps=30"))
     assert 10 < outcome.progress.skipped < 25
     assert outcome.progress.last_validation["loss"] < 5
