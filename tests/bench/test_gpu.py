@@ -14,13 +14,13 @@ TINY = {"d_model": 16, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "fe
 WORK = Work(
     torch.device("cpu"),
     sizes={"base": TINY},
-    pairs=1_500,
+    pairs=400,
     vocabulary=400,
     rows=4,
     row_length=128,
-    loop_minutes=0.03,
-    log_every=2,
-    sentences=30,
+    loop_minutes=0.01,
+    log_every=1,
+    sentences=4,
 )
 
 

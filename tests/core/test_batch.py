@@ -40,15 +40,6 @@ def test_a_batch_that_another_process_sends_is_the_same() -> None:
     assert copied.pair_counts.tolist() == BATCH.pair_counts.tolist()
 
 
-def test_a_batch_taken_twice_has_its_rows_and_their_numbers_twice() -> None:
-    twice = BATCH.twice()
-    expected = collate_rows(TWO_ROWS + TWO_ROWS, row_length=6)
-    assert torch.equal(twice.fields, expected.fields)
-    assert twice.pairs.tolist() == [0, 1, 2, 0, 1, 2]
-    for name in ("pair_counts", "source_lengths", "target_lengths"):
-        assert getattr(twice, name).tolist() == getattr(expected, name).tolist()
-
-
 def test_the_row_length_is_that_of_the_longest_side_of_a_row() -> None:
     assert collate_rows(TWO_ROWS).source.size(1) == 5
     assert collate_rows([[([5], [6, 7, 8])], []]).source.size(1) == 4

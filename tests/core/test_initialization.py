@@ -8,10 +8,11 @@ import pytest
 import torch
 
 from translator.core import PAD
-from translator.core.layers import DecoderLayer, EncoderLayer, NetworkSettings
+from translator.core.layers import NetworkSettings
 from translator.core.transformer import Transformer
 
 SETTINGS = NetworkSettings(d_model=128, heads=4, encoder_layers=2, decoder_layers=3, feed_forward=256)
+LEARNED = {"norm": "post", "activation": "swiglu", "positions": "learned", "tied_embeddings": "none"}
 
 
 def model_of(**changes: Any) -> Transformer:
@@ -19,64 +20,36 @@ def model_of(**changes: Any) -> Transformer:
     return Transformer(replace(SETTINGS, **changes), 500, 500)
 
 
-def xavier_bound(width: int, other_width: int) -> float:
-    """The largest weight of a matrix by Glorot and Bengio 2010."""
-    return math.sqrt(6 / (width + other_width))
+def magnitude(weight: torch.Tensor) -> float:
+    """The root mean square of the numbers of a weight."""
+    return weight.square().mean().sqrt().item()
 
 
-def largest_entry(weight: torch.Tensor) -> float:
-    return weight.abs().max().item()
+def expected_magnitude(name: str) -> float:
+    """That of Glorot and Bengio 2010 for a matrix, over the root of the depth for the last one of a sublayer."""
+    if name.endswith("bias"):
+        return 0.0
+    if "norm" in name:
+        return 1.0
+    if name.endswith("table"):
+        return 0.5**0.5
+    if not name.startswith(("encoder", "decoder")):
+        return 128**-0.5
+    width = 256 if "feed_forward" in name else 128
+    depth = 1
+    if name.endswith(("output.weight", "outer.weight")):
+        depth = 2 * 2 if name.startswith("encoder") else 3 * 3  # sublayers of a layer, times layers
+    return math.sqrt(2 / (128 + width) / depth)
 
 
-def test_embeddings_have_deviation_one_over_root_d_and_a_zero_row_for_pad() -> None:
-    model = model_of(tied_embeddings="none")
-    assert model.own_head is not None
-    source_weight = model.source_embedding.tokens.weight
-    target_weight = model.target_embedding.tokens.weight
-    for weight in (source_weight, target_weight, model.own_head.weight):
-        assert weight.std().item() == pytest.approx(128**-0.5, rel=0.02)
-    assert (source_weight[PAD] == 0).all()
-    assert (target_weight[PAD] == 0).all()
-
-
-def test_learned_positions_start_with_the_magnitude_of_sinusoids() -> None:
-    sinusoids = model_of(positions="sinusoidal").source_embedding.positions.table
-    learned = model_of(positions="learned").source_embedding.positions.table
+@pytest.mark.parametrize("changes", [{}, LEARNED])
+def test_every_weight_starts_with_the_magnitude_of_its_kind(changes: dict[str, str]) -> None:
+    """Of a fused projection, each matrix has that of a separate one; learned positions have that of sinusoids."""
+    model = model_of(**changes)
+    for name, weight in model.named_parameters():
+        assert magnitude(weight) == pytest.approx(expected_magnitude(name), rel=0.03), name
+    for embedding in (model.source_embedding, model.target_embedding):
+        assert (embedding.tokens.weight[PAD] == 0).all()
+    sinusoids = model_of().source_embedding.positions.table
     assert sinusoids is not None
-    assert learned is not None
-    magnitude = sinusoids.square().mean().sqrt().item()
-    assert magnitude == pytest.approx(0.5**0.5, rel=1e-4)
-    assert learned.std().item() == pytest.approx(magnitude, rel=0.02)
-
-
-def test_fused_projections_are_initialised_like_separate_ones() -> None:
-    layer = model_of(activation="swiglu").decoder.layers[0]
-    attention_bound = xavier_bound(128, 128)
-    for weight in (
-        layer.self_attention.query_key_value.weight,
-        layer.cross_attention.query.weight,
-        layer.cross_attention.key_value.weight,
-    ):
-        assert largest_entry(weight) == pytest.approx(attention_bound, rel=0.01)
-    assert largest_entry(layer.feed_forward.inner.weight) == pytest.approx(xavier_bound(128, 256), rel=0.01)
-
-
-@pytest.mark.parametrize("norm", ["pre", "post"])
-def test_sublayer_outputs_are_scaled_by_depth(norm: str) -> None:
-    model = model_of(norm=norm)
-    # Two layers of two sublayers, and three layers of three.
-    for stack, sublayers in ((model.encoder, 4), (model.decoder, 9)):
-        attention_bound = xavier_bound(128, 128) / math.sqrt(sublayers)
-        feed_forward_bound = xavier_bound(128, 256) / math.sqrt(sublayers)
-        for layer in stack.layers:
-            assert isinstance(layer, EncoderLayer | DecoderLayer)
-            assert largest_entry(layer.self_attention.output.weight) == pytest.approx(attention_bound, rel=0.01)
-            assert largest_entry(layer.feed_forward.outer.weight) == pytest.approx(feed_forward_bound, rel=0.01)
-
-
-def test_biases_are_zero_and_norms_are_the_identity() -> None:
-    for name, weight in model_of().named_parameters():
-        if name.endswith("bias"):
-            assert (weight == 0).all(), name
-        elif "norm" in name:
-            assert (weight == 1).all(), name
+    assert magnitude(sinusoids) == pytest.approx(0.5**0.5, rel=1e-4)

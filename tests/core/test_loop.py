@@ -1,23 +1,21 @@
-"""The training loop: what happens in which order, what ends it, and where a restart continues."""
+"""The training loop: what happens in which order, what ends it, and where a restart continues; loop.yaml has cases."""
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import torch
-from torch import Tensor
+import yaml
 
-from tests.support.optimizer_steps import continue_from, moments_of
-from tests.support.toy_training import START, TASKS, step_of, toy_learner, toy_pairs, toy_steps
+from tests.support.toy_training import step_of
 from translator.core.batch import StepBatches, collate_rows
 from translator.core.loop import Clock, LoopSettings, Progress, Tick, train
-from translator.core.optimizer import ScheduleSettings
 from translator.core.update import StepResult
 
 STEP = step_of([collate_rows([[([5], [6])]])])  # two target tokens
+CASES = yaml.safe_load(Path(__file__).with_name("loop.yaml").read_text(encoding="utf-8"))
 
 
 class Diary:
@@ -57,7 +55,7 @@ class Counter:
 class HalfMinutes:
     """An exchange between ranks, in which each tick takes half a minute; tick number `stop_at` asks to stop."""
 
-    def __init__(self, stop_at: int | None = None) -> None:
+    def __init__(self, stop_at: int | None) -> None:
         self.stop_at = stop_at
         self.count = 0
 
@@ -66,73 +64,23 @@ class HalfMinutes:
         return Tick(seconds=30.0, waiting=tick.waiting, stop=self.count == self.stop_at)
 
 
-def training(
-    settings: LoopSettings,
-    progress: Progress | None = None,
-    gains: str = "",
-    stop_at: int | None = None,
-    learner: Any = None,
-) -> tuple[str | None, str, Progress]:
-    """Return what ended a training, what happened in it, and how far it came."""
-    progress = progress or Progress()
-    diary = Diary(progress, gains)
-    clock = Clock(progress, HalfMinutes(stop_at))
-    counter: Any = learner or Counter()
-    ended_by = train(counter, itertools.repeat(STEP), progress, settings, diary, clock)
-    return ended_by, ", ".join(diary.entries), progress
+@pytest.mark.parametrize("name", CASES)
+def test_a_training_does_what_is_due_in_its_order(name: str) -> None:
+    case = CASES[name]
+    progress = Progress(**case.get("progress", {}))
+    before = progress.step
+    diary = Diary(progress, case.get("gains", ""))
+    learner: Any = Counter()
+    settings = LoopSettings(**case["settings"])
+    clock = Clock(progress, HalfMinutes(case.get("stop_at")))
+    ended_by = train(learner, itertools.repeat(STEP), progress, settings, diary, clock)
+    assert (ended_by, ", ".join(diary.entries)) == (case["ended_by"], case["happens"])
 
-
-def test_a_training_validates_and_saves_where_it_is_due_and_at_its_end() -> None:
-    """A validation saves, too; so nothing is saved beside it."""
-    ended_by, entries, progress = training(LoopSettings(max_steps=7, save_every=3, validate_every=2))
-    assert ended_by == "max_steps"
-    assert entries == "1, 2, validate 2, 3, save 3, 4, validate 4, 5, 6, validate 6, 7, validate 7, save 7"
-    assert (progress.step, progress.target_tokens) == (7, 14)
-
-
-def test_a_training_without_validation_text_only_saves() -> None:
-    _, entries, _ = training(LoopSettings(max_steps=3, save_every=2))
-    assert entries == "1, 2, save 2, 3, save 3"
-
-
-def test_a_training_ends_by_its_minutes() -> None:
-    settings = LoopSettings(max_steps=99, save_every=50, validate_every=50, max_minutes=2.0)
-    ended_by, entries, progress = training(settings)
-    assert ended_by == "max_minutes"
-    assert entries == "1, 2, 3, 4, validate 4, save 4"
-    assert progress.seconds == 120.0
-
-
-def test_a_training_ends_early_after_validations_without_a_gain_in_a_row() -> None:
-    settings = LoopSettings(max_steps=99, save_every=50, validate_every=1, early_stopping=2)
-    ended_by, entries, _ = training(settings, gains="+-+--")
-    assert ended_by == "early_stopping"
-    assert entries.endswith("5, validate 5, save 5")
-
-
-def test_a_request_to_stop_ends_a_training_before_the_next_update_and_saves_nothing() -> None:
-    ended_by, entries, progress = training(LoopSettings(max_steps=99, save_every=2, validate_every=2), stop_at=4)
-    assert ended_by is None
-    assert entries == "1, 2, validate 2, 3"
-    assert progress.seconds == 120.0, "the time of waiting for the stop counts"
-
-
-def test_a_restart_first_validates_what_a_stop_left_open() -> None:
-    progress = Progress(step=4, validated_step=2)
-    _, entries, _ = training(LoopSettings(max_steps=5, save_every=9, validate_every=2), progress)
-    assert entries == "validate 4, 5, validate 5, save 5"
-
-
-def test_a_finished_training_makes_no_update_when_it_starts_again() -> None:
-    settings = LoopSettings(max_steps=5, save_every=2, validate_every=2)
-    ended_by, entries, _ = training(settings, Progress(step=5, validated_step=5))
-    assert (ended_by, entries) == ("max_steps", "save 5")
-
-
-def test_an_update_gets_its_number_and_the_seconds_before_it() -> None:
-    learner = Counter()
-    training(LoopSettings(max_steps=12, save_every=99), Progress(step=10, seconds=300.0), learner=learner)
-    assert learner.calls == [(11, 330.0), (12, 360.0)]
+    # An update gets its number, and the seconds before it; the time of waiting for a stop counts.
+    updates = progress.step - before
+    assert learner.calls == [(before + number, 30.0 * number) for number in range(1, updates + 1)]
+    assert progress.target_tokens == 2 * updates
+    assert progress.seconds == 30.0 * (updates + ("stop_at" in case))
 
 
 def test_a_tick_has_the_seconds_since_the_last_and_those_of_waiting_for_batches(
@@ -157,47 +105,3 @@ def test_a_tick_has_the_seconds_since_the_last_and_those_of_waiting_for_batches(
     learner: Any = Counter()
     train(learner, slow_batches(), progress, LoopSettings(max_steps=2, save_every=99), diary)
     assert diary.ticks == [Tick(3.0, 3.0, False), Tick(5.0, 3.0, False)]
-
-
-def test_one_process_stops_on_its_own_request() -> None:
-    progress = Progress()
-    diary = Diary(progress)
-    learner: Any = Counter()
-    clock = Clock(progress, stop_requested=lambda: progress.step == 2)
-    settings = LoopSettings(max_steps=9, save_every=9)
-    assert train(learner, itertools.repeat(STEP), progress, settings, diary, clock) is None
-    assert diary.entries == ["1", "2"]
-
-
-class PositionDiary(Diary):
-    """Keeps the position of the next batches."""
-
-    position = START
-
-    def updated(self, result: StepResult, tick: Tick) -> None:
-        self.position = result.step_batches.next_position
-
-
-PAIRS = toy_pairs(TASKS["reverse"], 60)
-SCHEDULE = ScheduleSettings(1e-2, "cosine", warmup_steps=2, max_steps=7)
-
-
-def trained(stops: list[int]) -> dict[str, Tensor]:
-    """Return weights and moments of a real learner after seven updates, with a restart after each of `stops`."""
-    learner = toy_learner(SCHEDULE, label_smoothing=0.1, r_drop=1.0, dropout=0.2)
-    progress = Progress()
-    position = START
-    for end in [*stops, 7]:
-        fresh = toy_learner(SCHEDULE, label_smoothing=0.1, r_drop=1.0, dropout=0.2)
-        fresh.loss.model.load_state_dict(learner.loss.model.state_dict())
-        continue_from(fresh.optimizer, learner.optimizer)
-        learner, progress = fresh, replace(progress)
-        diary = PositionDiary(progress)
-        train(learner, toy_steps(PAIRS, position, rows=4), progress, LoopSettings(max_steps=end, save_every=99), diary)
-        position = diary.position
-    assert position.epoch > 0, "the training crosses the end of an epoch"
-    return {**learner.loss.model.state_dict(), **moments_of(learner.optimizer)}
-
-
-def test_a_resumed_training_has_the_bits_of_one_that_never_stopped() -> None:
-    torch.testing.assert_close(trained(stops=[1, 4, 6]), trained(stops=[]), rtol=0, atol=0)

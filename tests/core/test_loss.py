@@ -31,6 +31,12 @@ def cross_entropy(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
     return F.cross_entropy(logits, labels, ignore_index=PAD, reduction="sum", label_smoothing=smoothing)
 
 
+@pytest.fixture(autouse=True)
+def few_positions_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compute the loss in several parts, of unequal sizes."""
+    monkeypatch.setattr("translator.core.loss.POSITIONS_AT_ONCE", 3)
+
+
 @settings(max_examples=25)
 @given(tokens=st.integers(1, 8), vocabulary=st.integers(2, 30), smoothing=SMOOTHINGS)
 def test_the_loss_is_torchs_smoothed_cross_entropy(tokens: int, vocabulary: int, smoothing: float) -> None:
@@ -75,24 +81,6 @@ def test_the_divergence_of_extreme_passes_is_finite() -> None:
     # Each pass is certain of a token to which the other gives a log-probability of -2000.
     assert divergence.item() == pytest.approx(2000.0)
     assert gradient.isfinite().all()
-
-
-def test_the_loss_does_not_depend_on_how_many_positions_are_computed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    states, head, labels = problem(2, 7, 9)
-    whole = [head_loss(states[:7], head, labels, 0.1), r_drop_loss(states, head, labels, 0.1, 3.0)]
-    monkeypatch.setattr("translator.core.loss.POSITIONS_AT_ONCE", 2)
-    in_parts = [head_loss(states[:7], head, labels, 0.1), r_drop_loss(states, head, labels, 0.1, 3.0)]
-    torch.testing.assert_close(in_parts, whole)
-
-
-def test_teacher_forcing_is_the_cross_entropy_of_the_models_logits() -> None:
-    model = small_model(dropout=0.0)
-    losses = TeacherForcing(model, label_smoothing=0.1)(BATCH)
-    logits = model.project(model.states(BATCH)).flatten(0, 1)  # (R L, V)
-    labels = BATCH.labels.flatten()
-    torch.testing.assert_close(losses.objective, cross_entropy(logits, labels, 0.1), rtol=1e-5, atol=1e-5)
-    expected = F.cross_entropy(logits, labels, ignore_index=PAD, reduction="none").detach().view_as(BATCH.labels)
-    torch.testing.assert_close(losses.of_tokens, expected, rtol=1e-5, atol=1e-5)
 
 
 SWITCHES: dict[str, tuple[dict[str, Any], float]] = {

@@ -13,9 +13,7 @@ from tests.support.optimizer_steps import (
     RATE,
     backward,
     make_update,
-    moments_of,
     network,
-    skip_update,
 )
 from translator.core import SOS
 from translator.core.layers import NetworkSettings, NormOrder
@@ -46,17 +44,6 @@ def test_weight_decay_applies_to_matrices_only() -> None:
     for group in ModelOptimizer(network(), SETTINGS).groups:
         dimensions[group["weight_decay"]] += [weight.dim() for weight in group["params"]]
     assert dimensions == {0.1: [2, 2], 0.0: [1, 1, 1, 1]}
-
-
-def test_a_skipped_first_update_leaves_no_trace_in_the_next() -> None:
-    model, undisturbed_model = network(), network()
-    optimizer = ModelOptimizer(model, SETTINGS)
-    undisturbed = ModelOptimizer(undisturbed_model, SETTINGS)
-    skip_update(model, optimizer, math.nan)
-    make_update(model, optimizer, 1)
-    make_update(undisturbed_model, undisturbed, 1)
-    torch.testing.assert_close(model.state_dict(), undisturbed_model.state_dict(), rtol=0, atol=0)
-    torch.testing.assert_close(moments_of(optimizer), moments_of(undisturbed), rtol=0, atol=0)
 
 
 VOCABULARY = 20

@@ -38,13 +38,6 @@ def test_every_pair_is_in_one_row_and_no_row_is_empty_or_too_long(pairs: list[tu
         assert target[row].sum() <= ROW_LENGTH
 
 
-def test_the_plan_depends_only_on_the_generator() -> None:
-    source, target = lengths_like_text(2000, ROW_LENGTH)
-    same = plan_of(source, target, seed=1).pairs.tolist()
-    assert plan_of(source, target, seed=1).pairs.tolist() == same
-    assert plan_of(source, target, seed=2).pairs.tolist() != same
-
-
 def test_the_rows_of_given_lengths_never_change() -> None:
     # Resuming a run after an upgrade needs the very same rows; other rows need another PLAN_VERSION.
     source = np.array([3, 3, 4, 9, 9, 10, 3, 4, 10, 20])

@@ -61,10 +61,6 @@ def test_cosine_by_minutes_ends_on_time_on_a_slow_machine() -> None:
         assert learning_rate(step, BY_MINUTES, 1.2 * step) == pytest.approx(planned_rate)
 
 
-def test_cosine_by_steps_ignores_the_time() -> None:
-    assert learning_rate(500, BY_STEPS, 600.0) == learning_rate(500, BY_STEPS)
-
-
 @given(st.integers(1, 1000), st.floats(0.0, 1.0))
 def test_cosine_by_minutes_equals_cosine_by_steps_on_a_fast_machine(step: int, lead: float) -> None:
     seconds = 0.6 * step * lead

@@ -18,7 +18,11 @@ from translator.speed.graph import CapturedForwardBackward
 
 ROW_LENGTH = 31
 BATCHES = [rows_of(random_pairs(8, seed=seed), pairs_a_row=4, row_length=ROW_LENGTH) for seed in range(1, 6)]
-WEIGHT = torch.tensor(0.25)
+
+
+def weight_of(batch: Batch) -> Tensor:
+    """The factor of the gradients of an update that has this batch alone."""
+    return torch.tensor(1.0 / batch.target_tokens)
 
 
 class StandInGraph:
@@ -69,10 +73,10 @@ class Passes:
     captures: list[StandInGraph]
 
     def plain(self, batch: Batch) -> Tensor:
-        return forward_backward(self.loss, self.gradients, batch, WEIGHT)
+        return forward_backward(self.loss, self.gradients, batch, weight_of(batch))
 
     def captured(self, batch: Batch) -> Tensor:
-        return self.graphs(self.loss, self.gradients, batch, WEIGHT)
+        return self.graphs(self.loss, self.gradients, batch, weight_of(batch))
 
 
 @pytest.fixture
@@ -111,16 +115,10 @@ def results(one_pass: Callable[[Batch], Tensor], gradients: FlatGradients) -> li
 def test_captured_updates_equal_plain_ones_with_a_graph_for_the_first_pass_and_one_for_the_others(
     passes: Passes,
 ) -> None:
-    expected = results(passes.plain, passes.gradients)
-    for _ in range(2):
+    """A change of mode, as from evaluation to training, needs other graphs."""
+    for training, captures in ((True, 2), (True, 2), (False, 4), (True, 6)):
+        passes.loss.model.train(training)
+        expected = results(passes.plain, passes.gradients)
         for tensor, expected_tensor in zip(results(passes.captured, passes.gradients), expected, strict=True):
             assert torch.equal(tensor, expected_tensor)
-    assert len(passes.captures) == 2
-
-
-def test_passes_without_dropout_have_graphs_of_their_own(passes: Passes) -> None:
-    for mode, captures in ((False, 1), (True, 2), (True, 2), (False, 3)):
-        passes.loss.model.train(mode)
-        passes.gradients.clear()
-        passes.captured(BATCHES[0])
         assert len(passes.captures) == captures

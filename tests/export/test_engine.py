@@ -94,32 +94,12 @@ def test_an_engine_that_does_not_fit_is_refused(
         Translator.load([paths[name] for name in folders], **arguments)
 
 
-def test_an_int8_export_computes_in_int8(run: RunFolder, tmp_path: Path) -> None:
-    int8_translator = Translator.load(export_run(run.path, "ctranslate2", tmp_path / "out", quantization="int8"))
-    (rounded,) = int8_translator.score([TEXT], [TRANSLATION])
-    reference = Translator.load(run.path, overrides=[FLOAT32])
-    (exact,) = reference.score([TEXT], [TRANSLATION])
-    assert int8_translator.identity != reference.identity
-    assert (rounded.precision, exact.precision) == ("int8", "float32")
-    assert rounded.score == pytest.approx(exact.score, rel=0.05)
-    assert rounded.score != pytest.approx(exact.score, rel=1e-6)
-
-
 def reason_for_torch(caplog: pytest.LogCaptureFixture, *folders: Path, overrides: Any = ()) -> str:
     """Return why the engine `auto` is torch, as the log tells it."""
     with caplog.at_level(logging.INFO, logger="translator"):
         assert Translator.load(folders, overrides=overrides).searcher.name == "torch"
     (message,) = [message for message in caplog.messages if "torch" in message]
     return message.removeprefix("translating with the torch engine: ")
-
-
-def test_what_ctranslate2_does_not_support_falls_back_to_torch(
-    run: RunFolder, caplog: pytest.LogCaptureFixture
-) -> None:
-    sampling = ["search.method=sampling"]
-    assert reason_for_torch(caplog, run.path, overrides=sampling) == "sampling with CTranslate2 is not reproducible"
-    caplog.clear()
-    assert reason_for_torch(caplog, run.path, run.path) == "several runs make an ensemble"
 
 
 def test_an_export_that_cannot_be_written_falls_back_to_torch(

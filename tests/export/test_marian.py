@@ -85,16 +85,7 @@ def test_models_that_marian_cannot_represent_are_rejected(changes: dict[str, str
         check_format("marian", None, POST.model_copy(update=changes))
 
 
-TEXTS = [
-    "The door is open.",
-    "emoji 👩‍👩‍👧‍👦 🇮🇷 and é ß 中文",
-    "<s> </s> <pad> <unk> are text",
-    " two  spaces , and a comma .",
-    "▁ the mark of a space",
-    "do n't",
-    "",
-    "می‌رود",
-]
+TEXTS = ["emoji 👩‍👩‍👧‍👦 🇮🇷 and é ß 中文", "<s> </s> <pad> <unk> are text", "▁ the mark of a space", ""]
 PERSIAN_TEXTS = [persian for _, persian in sample_pairs("test")[:200]]
 
 

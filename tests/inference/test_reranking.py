@@ -9,7 +9,6 @@ from tests.support.tiny_recipe import write_recipe
 from tests.support.untrained import untrained_run
 from translator import Translator
 from translator.config import parse_config
-from translator.errors import ConfigError, InputError
 from translator.inference.reranking import WEIGHT, rerank
 from translator.inference.text.segments import Segment
 from translator.inference.translation import Translation
@@ -74,11 +73,3 @@ def test_a_text_that_is_too_long_for_the_other_model_keeps_its_order(random_run:
     reranking = Translator.load(random_run, overrides=[*settings, f"search.rerank={reverse_run}"])
     text = "a" * 200
     assert reranking.translate(text) == plain.translate(text)
-
-
-def test_only_a_beam_is_reranked_and_only_by_the_other_direction(random_run: Path, reverse_run: Path) -> None:
-    by_itself = f"search.rerank={random_run}"
-    with pytest.raises(InputError, match="does not translate fa-en, so it cannot rerank"):
-        Translator.load(random_run, overrides=[by_itself, "search.method=beam"]).translate("abc")
-    with pytest.raises(ConfigError, match="`rerank` needs `method: beam`"):
-        Translator.load(random_run, overrides=[by_itself, "search.method=greedy"])

@@ -68,13 +68,13 @@ def test_a_line_that_is_not_utf8_is_translated_with_a_warning(caplog: pytest.Log
     assert caplog.messages == [f"lines {lines}: bytes that are not UTF-8, or U+FFFD, are left out"]
 
 
-def test_a_paragraph_may_cross_blocks_and_rules_and_headings_stand_alone(tmp_path: Path) -> None:
+def test_a_paragraph_may_cross_blocks_and_rules_stand_alone(tmp_path: Path) -> None:
     file = tmp_path / "long"
-    file.write_text("a\n" * LINES_AT_ONCE + "b\n\n=====\n- c\nd\n```\n- e\n# f\ng\n", encoding="utf-8")
-    lines = ["A " * LINES_AT_ONCE + "B", "", "=====", "- C D", "```", "- E", "# F", "G"]
+    file.write_text("a\n" * LINES_AT_ONCE + "b\n\n=====\n- c\nd\n```\n", encoding="utf-8")
+    lines = ["A " * LINES_AT_ONCE + "B", "", "=====", "- C D", "```"]
     assert through(file, loud(), paragraphs=True).splitlines() == lines
     rows = through(file, loud(), OutputForm("tsv"), paragraphs=True).splitlines()
-    assert [row.split("\t")[0] for row in rows] == list("12345678"), "the lines are numbered anew"
+    assert [row.split("\t")[0] for row in rows] == list("12345"), "the lines are numbered anew"
 
 
 # --- pipes ---

@@ -30,10 +30,9 @@ def test_auto_takes_the_gpu_of_the_machine_or_else_the_cpu(
 @pytest.mark.parametrize(
     ("name", "gpus", "message"),
     [
-        ("cuda", 0, r"torch finds no CUDA GPU here; use run\.device=cpu or auto"),
         ("mps", 0, r"run\.device is `mps`, but torch finds no Apple GPU here"),
         ("cuda:2", 2, r"run\.device is `cuda:2`, but there are only 2 GPUs"),
-        *((name, 0, "the device is `auto`, .* or `cuda:N`, not") for name in ("tpu", "cuda:x", "mps:1", "", "cpu:5")),
+        *((name, 0, "the device is `auto`, .* or `cuda:N`, not") for name in ("cuda:x", "mps:1", "")),
     ],
 )
 def test_an_unavailable_or_unknown_device_is_refused_with_a_reason(
@@ -74,7 +73,6 @@ def test_bf16_of_an_apple_gpu_is_supported_but_not_faster(monkeypatch: pytest.Mo
         (torch.OutOfMemoryError(), True),
         (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"), True),
         (RuntimeError("CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported"), True),
-        (RuntimeError("MPS backend out of memory (MPS allocated: 9.05 GB)"), True),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 72 bytes"), True),
         (RuntimeError("CUDA error: CUBLAS_STATUS_EXECUTION_FAILED"), False),
         (OSError("MPS backend out of memory"), False),

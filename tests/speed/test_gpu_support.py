@@ -29,13 +29,6 @@ def test_machine_code_needs_the_same_major_version(
     assert has_kernels(capability, architectures) == expected
 
 
-def test_a_card_that_torch_has_no_code_for_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_torch(monkeypatch, ["V100", "T4"], "13.0", CUDA_13)
-    problem = gpu_problem(0) or ""
-    assert "torch 2.13.0+cu130 has no code for GPU 0 (Tesla V100, compute capability 7.0), only for sm_75, " in problem
-    assert gpu_problem(1) is None
-
-
 @pytest.mark.parametrize("visible", [None, "", "-1"])
 def test_a_driver_that_torch_cannot_use_is_named_with_torchs_reason_unless_its_gpus_are_hidden(
     visible: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

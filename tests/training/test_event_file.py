@@ -22,14 +22,6 @@ def ordered_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_file_writer, "_global_uid", event_file_writer.AtomicCounter(0))
 
 
-def test_reports_come_at_log_steps_saves_and_validations(trained_folder: Path) -> None:
-    events = read_events(trained_folder / "run" / "tensorboard")
-    assert [event.step for event in events.Scalars("loss/train")] == [3, 4, 6, 8, 9, 12]
-    assert [event.step for event in events.Scalars("quality/chrf")] == [6, 12]
-    assert [event.step for event in events.Tensors("validation/translations/text_summary")] == [6, 12]
-    assert [event.step for event in events.Images("validation/attention")] == [6, 12]
-
-
 def test_a_restart_removes_later_points_of_earlier_files(tmp_path: Path) -> None:
     for start, loss in ((0, 3.0), (1, 2.0)):
         with event_file(tmp_path, start) as events:

@@ -92,8 +92,10 @@ def test_resumed_equals_uninterrupted_at_the_border_of_an_epoch(tiny: Any, tmp_p
     assert_same_bits(resumed.training, expected.training)
 
 
-def stop_during_validation(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Train until a signal comes while the run validates."""
+def test_a_stop_during_the_last_validation_saves_and_the_validation_is_made_up_for(
+    tiny: Any, trained: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    halved = tiny(f"run.directory={tmp_path}/halved", "training.validate_every=12")
     original = Validator.validate
 
     def validate_with_a_signal(self: Validator, check_stop: Callable[[], None]) -> Any:
@@ -102,22 +104,11 @@ def stop_during_validation(config: Config, monkeypatch: pytest.MonkeyPatch) -> N
 
     with monkeypatch.context() as patch:
         patch.setattr(Validator, "validate", validate_with_a_signal)
-        interrupted(config)
-
-
-def test_a_stop_during_validation_saves_and_the_validation_is_repeated(
-    tiny: Any, trained: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    halved = tiny(f"run.directory={tmp_path}/halved")
-    stop_during_validation(halved, monkeypatch)
+        interrupted(halved)
     state = load_checkpoint(find_checkpoint(checkpoints(halved), "last")).state
-    assert (state.step, state.progress["validated_step"]) == (6, 0)
-
-    # The resumed run has the weights and the best validation of an uninterrupted one.
-    progress = run(halved).progress
+    assert (state.step, state.progress["validated_step"]) == (12, 0)
+    assert run(halved).progress.validated_step == 12
     assert_same_bits(final(halved), final(tiny()))
-    expected = load_checkpoint(find_checkpoint(checkpoints(tiny()), "last")).state.progress
-    assert progress.best_score == expected["best_score"]
 
 
 def test_a_signal_during_the_last_save_is_not_lost(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,12 +122,3 @@ def test_a_signal_during_the_last_save_is_not_lost(tiny: Any, monkeypatch: pytes
     config = tiny("training.max_steps=2", "training.validate_every=100")
     interrupted(config)
     assert steps_saved(checkpoints(config)) == [2]
-
-
-def test_a_validation_at_the_end_that_a_stop_left_open_is_made_up_for(
-    tiny: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = tiny("training.max_steps=2", "training.validate_every=100")
-    stop_during_validation(config, monkeypatch)
-    assert steps_saved(checkpoints(config)) == [2]
-    assert run(config).progress.validated_step == 2

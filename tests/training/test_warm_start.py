@@ -14,9 +14,9 @@ from translator.checkpoint.state import find_checkpoint
 from translator.config import Config
 from translator.core.transformer import Transformer
 from translator.data import DataHandler
-from translator.errors import CheckpointError, RunError
+from translator.errors import CheckpointError
 from translator.subword import SubwordPair
-from translator.training.warm_start import SOURCE_TABLE, initial_checkpoint, initialize
+from translator.training.warm_start import SOURCE_TABLE, initialize
 
 
 @pytest.fixture
@@ -71,11 +71,3 @@ def test_a_model_of_another_width_is_refused(tiny: Any, old: Path) -> None:
     message = r"no weight of .* fits .*source embedding: 0 of .*or leave training\.init"
     with pytest.raises(CheckpointError, match=message):
         start(tiny("model.d_model=32", f"training.initialize_from={old}"))
-
-
-def test_a_path_without_a_run_or_checkpoint_is_refused(tiny: Any, tmp_path: Path, old: Path) -> None:
-    with pytest.raises(RunError, match=r"nowhere, which is neither a run nor a checkpoint; set training"):
-        initial_checkpoint(tiny(f"training.initialize_from={tmp_path}/nowhere"))
-    shutil.rmtree(old / "checkpoints")
-    with pytest.raises(CheckpointError, match=r"no checkpoint `best`"):
-        initial_checkpoint(tiny(f"training.initialize_from={old}"))
