@@ -134,13 +134,3 @@ def test_word_counts_of_the_parent_run_and_the_new_text_are_added(folder: Path, 
     for word, count in (("zzyx", 2), ("ab", 1), ("cd", 1)):
         expected[word] = expected.get(word, 0) + count
     assert read_word_counts(DataHandler(config).subword_folder / "words.tsv") == expected
-
-
-def test_a_recipe_of_the_user_beside_the_new_run_is_not_replaced(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = folder / "mine.yaml"
-    file.write_text("run: {directory: runs/mine}\n", encoding="utf-8")
-    assert fine_tune(folder, output="mine") == 2
-    assert "mine.yaml exists and is another recipe than this command makes" in capsys.readouterr().err
-    assert file.read_text(encoding="utf-8") == "run: {directory: runs/mine}\n"
