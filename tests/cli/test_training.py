@@ -61,6 +61,7 @@ def test_training_goes_on_from_what_prepare_made_of_two_files(
 
     # 1. A recipe is made for the corpus as the settings read it, and its text is prepared.
     corpus = ["--corpus", "my.en", "my.fa", "--set", *QUICK, "corpus.sources.0.invalid_utf8=drop"]
+    corpus.append("training.augmentation.copies=0.2")  # with the placeholders of that recipe
     assert main(["prepare", *corpus]) == 0
     captured = capsys.readouterr()
     assert "runs/my.yaml: a recipe for 302 pairs" in captured.out
