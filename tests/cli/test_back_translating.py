@@ -31,13 +31,6 @@ def test_where_no_pair_is_left_nothing_follows_and_translations_are_reused(
         assert printed.out.count("exists and is reused") == reused
 
 
-def test_text_of_empty_lines_is_refused(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    empty = tmp_path / "empty.txt"
-    empty.write_text("\n\n", encoding="utf-8")
-    assert back_translate(folder, tmp_path / "synthetic", "--monolingual", str(empty)) == 2
-    assert "has text to translate" in capsys.readouterr().err
-
-
 def test_synthetic_pairs_are_filtered_and_their_english_is_tagged(folder: Path) -> None:
     """Of 40 pairs, the first four are unusable: empty, twice too long, and with a bad round trip."""
     english = sentences(range(1000, 1040))

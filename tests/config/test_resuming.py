@@ -63,19 +63,3 @@ def test_a_new_limit_needs_permission_if_the_schedule_ends_there(
     message = refusal(changes, HERE, allow_changed=False) or ""
     assert words is None or words in message
     assert ("training.max_steps" in message or "training.max_minutes" in message) == (words is not None)
-
-
-def test_refusal_lists_every_change_and_says_what_to_do(tiny: Any) -> None:
-    new = tiny("model.d_model=32", "subword.vocabulary_size=50", "training.learning_rate=0.5", "training.log_every=2")
-    message = refusal(compare_settings(tiny(), new), HERE, allow_changed=False)
-    assert message is not None
-    assert message.splitlines() == [
-        "runs/here contains a run with different settings (old → new)",
-        "an existing run cannot change these:",
-        "  subword.vocabulary_size: 60 → 50",
-        "  model.d_model: 16 → 32",
-        "these change the result of training and need --allow-changed:",
-        "  training.learning_rate: 0.0007 → 0.5",
-        "restore the old settings, or start a new run with the new ones (run.directory=runs/OTHER); "
-        "training.initialize_from=runs/here starts it from these weights, as far as they fit",
-    ]

@@ -5,9 +5,11 @@ import tempfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
@@ -64,12 +66,6 @@ def test_hash_split_does_not_depend_on_the_order_of_lines() -> None:
     assert np.array_equal(assign_splits(SOURCE, split, shuffled), assign_splits(SOURCE, split, keys(100))[::-1])
 
 
-def test_holding_out_more_pairs_than_a_source_has_is_refused() -> None:
-    message = r"`mizan` has 10 pairs after .* 6 for validation and 5 for testing; lower corpus.split.* `use: train`"
-    with pytest.raises(CorpusError, match=message):
-        assign_splits(SOURCE, SplitConfig(validation=6, test=5), keys(10))
-
-
 # --- the fate of every pair ---
 
 Sources = Sequence[tuple[str, Sequence[tuple[str, str]]]]
@@ -115,49 +111,14 @@ def selected(sources: Sources, method: str = "block") -> list[list[str]]:
     return [[FATES[fate] for fate in source_fates] for source_fates in fates]
 
 
-TEN_EACH = [f"a-{number} train" for number in range(10)] + [f"{number}-b train" for number in range(10, 20)]
-EXAMPLES = {
-    "duplicates go before the last pairs are held out": [
-        "auto: a-a train, a-a duplicate, b-b validation, c-c test, c-c duplicate",
-        "train: a-a duplicate, d-d train, d-e train, e-d train",
-    ],
-    "of near-duplicates the first stays": [
-        "train: fox-1 train, hole-2 train",
-        "train: fox!-3 near_duplicate, short-4 train, fox?-5 near_duplicate",
-    ],
-    "a test set loses nothing, and its near-duplicates are no training text": [
-        "train: fox-1 near_held_out, hole-2 near_held_out, the-3 train",
-        "test: fox!-4 test, fox?-5 test, hole!-6 test",
-    ],
-    "near-duplicates of a test set are no validation text": [
-        "auto: a-a train, fox-1 near_held_out, c-c test",
-        "test: fox!-2 test",
-    ],
-    "near-duplicates are found though both resemble a test set, which may have one of them elsewhere": [
-        "train: apples-1 near_held_out",
-        "train: apple-2 near_duplicate",
-        "test: apples!-3 test",
-    ],
-    "ten pairs may share a side": [
-        ", ".join(["train: x-y train", *TEN_EACH, "a-c same_source", "c-b same_target", "a-b same_source", "d-c train"])
-    ],
-    "no side is in two splits": [
-        "auto: a-a train, b-b validation, c-c test",
-        "train: b-d source_held_out, d-c target_held_out, c-b source_held_out, e-e train",
-    ],
-    "a validation pair that is dropped frees its other side": ["auto: b-a train, b-g target_held_out, c-g test"],
-    "a named test set forbids its sides too": [
-        "auto: a-a source_held_out, b-b train, c-c train, d-d target_held_out, e-e test",
-        "test: a-0 test, 0-d test, e-e test",
-    ],
-}
+EXAMPLES = yaml.safe_load(Path(__file__).with_name("split_examples.yaml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("lines", EXAMPLES.values(), ids=EXAMPLES)
-def test_each_pair_has_its_split_or_the_rule_that_drops_it(lines: list[str]) -> None:
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example["about"])
+def test_each_pair_has_its_split_or_the_rule_that_drops_it(example: dict[str, Any]) -> None:
     sources = []
     expected = []
-    for line in lines:
+    for line in example["sources"]:
         use, *pairs = re.split(": |, ", line)
         sources.append((use, [(pair.split("-")[0], pair.split("-")[1].split()[0]) for pair in pairs]))
         expected.append([pair.split()[1] for pair in pairs])

@@ -2,12 +2,10 @@
 
 import json
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.translated_sets import HOSTILE, translated
-from translator.errors import InputError
 from translator.evaluation.compare import compare_systems
 from translator.evaluation.metrics import show_score
 from translator.evaluation.tables import significance_tables
@@ -43,17 +41,3 @@ def test_a_row_has_the_score_the_difference_and_the_p_values_of_both_methods() -
     score = show_score("chrf", bootstrap.score, bootstrap.interval)
     assert list(row[2:]) == [*score.split(), f"{bootstrap.difference:+.2f}", *p_values]
     assert p_values[0] != p_values[1]
-
-
-@pytest.mark.parametrize(
-    ("sources", "references", "message"),
-    [
-        (SOURCES[:3], REFERENCES[:3], "they have 4 and 3 sentences"),
-        ([*SOURCES[:2], "He left.", "It was cold."], REFERENCES, "sentence 3 has different sources"),
-    ],
-)
-def test_comparison_on_different_sentences_is_refused(sources: list[str], references: list[str], message: str) -> None:
-    baseline = translated(SOURCES, REFERENCES, SOURCES, system="a")
-    system = translated(SOURCES[: len(sources)], references, sources, system="b")
-    with pytest.raises(InputError, match=f"^`a` and `b` cannot be compared on `held`: {message}.*on the same test set"):
-        compare_systems([baseline, system])

@@ -71,12 +71,6 @@ def test_a_page_with_any_text_is_safe_html(texts: list[str], trick: str) -> None
     assert "49" not in "".join(harmless(html, scripts=1).texts["h1"])
 
 
-def test_the_page_of_one_system_marks_words_on_both_sides() -> None:
-    html = page_of(FIRST)
-    assert "<del>دو</del>" in html
-    assert "<ins>سه</ins>" in html
-
-
 def test_the_page_of_a_large_test_set_shows_only_the_first_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translator.evaluation.evaluation_page.MAX_SENTENCES", 2)
     html = page_of(FIRST)

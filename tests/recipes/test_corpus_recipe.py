@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.corpora import TABLE, one_file
+from tests.support.corpora import TABLE
 from translator.config import SourceConfig, load_config, parse_config
 from translator.config.loading import config_of
-from translator.errors import ConfigError, CorpusError
 from translator.recipes.corpus_recipe import CorpusSize, find_recipe, plan_settings
 from translator.recipes.recipe_text import recipe_text
 
@@ -62,21 +61,6 @@ def test_the_text_of_a_recipe_has_its_settings(gpu: bool, direction: str) -> Non
     assert config.training.augmentation.typos == (0 if gpu or direction == "fa-en" else 0.1)
 
 
-def test_an_override_with_a_mistake_writes_no_recipe(tmp_path: Path) -> None:
-    source = one_file(tmp_path / "my.tsv", TABLE)
-    with pytest.raises(ConfigError, match=r"text\.yaml with --set has 1 mistake:\n  --set model\.headz=2: "):
-        find_recipe(tmp_path / "runs", [source], gpu=False, overrides=["model.headz=2"])
-    assert not (tmp_path / "runs").exists()
-
-
-def test_a_corpus_without_pairs_gets_no_recipe(tmp_path: Path) -> None:
-    rows = "One.\tیک.\t0.2\n".encode() * 3
-    source = one_file(tmp_path / "my.tsv", rows, min_score={"column": 3, "at_least": 0.5})
-    with pytest.raises(CorpusError, match="text: no pair can be used; check the files"):
-        find_recipe(tmp_path / "runs", [source], gpu=False)
-    assert not (tmp_path / "runs").exists()
-
-
 def test_recipe_is_written_once_reused_and_not_shared_between_corpora(tmp_path: Path) -> None:
     corpora = []
     for folder in ("a", "b"):
@@ -85,17 +69,11 @@ def test_recipe_is_written_once_reused_and_not_shared_between_corpora(tmp_path: 
         corpora.append([SourceConfig(name="my", path=f"{tmp_path}/{folder}/my.tsv")])
     runs = tmp_path / "runs"
     file, described = find_recipe(runs, corpora[0], gpu=False)
-    assert file == runs / "my.yaml"
-    config = load_config(file)
-    assert config.run.directory == str(runs / "my")
-    assert list(config.corpus.sources) == corpora[0]
     assert "a recipe for 900 pairs, 1.0 English words each" in described
 
     # A second call finds it, with the changes of the user.
-    edited_text = file.read_text(encoding="utf-8").replace("dropout: 0.3", "dropout: 0.4")
-    file.write_text(edited_text, encoding="utf-8")
+    file.write_text(file.read_text(encoding="utf-8").replace("dropout: 0.3", "dropout: 0.4"), encoding="utf-8")
     reused_file, line = find_recipe(runs, corpora[0], gpu=False)
-    assert reused_file == file
     assert load_config(reused_file).model.dropout == 0.4
     assert "exists and is reused" in line
 

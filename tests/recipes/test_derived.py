@@ -4,24 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from translator.errors import InputError, RunError, StorageError
-from translator.recipes.derived_recipe import derived_folder
+from translator.errors import InputError, RunError
 from translator.recipes.text_folder import text_folder
-from translator.run.files import hold_folder, path_errors
-from translator.run.folder import RunFolder
-
-
-@pytest.mark.parametrize(
-    ("output", "message"),
-    [("runs/..", "has no name of its own"), ("file/run", "a file of this name exists"), ("file", "is a file")],
-)
-def test_an_output_that_is_no_new_folder_is_refused(
-    output: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("file").touch()
-    with pytest.raises((InputError, StorageError), match=message), path_errors():
-        derived_folder(output, RunFolder(Path("parent")))
+from translator.run.files import hold_folder
 
 
 def test_text_of_a_user_or_of_another_process_is_not_replaced(tmp_path: Path) -> None:

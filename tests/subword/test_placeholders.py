@@ -3,63 +3,18 @@
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.sentences import ENGLISH, PERSIAN, trained, unigram
 from translator.subword.placeholders import PLACEHOLDERS, cut_out, cut_out_of_pair, hide, put_back
 
-FIRST, SECOND, THIRD = list(PLACEHOLDERS[:3])
+FIRST, SECOND = PLACEHOLDERS[:2]
+EXAMPLES = yaml.safe_load(Path(__file__).with_name("examples.yaml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("text", "copied"),
-    [
-        ("Look at https://youtu.be/dQw4w9WgXcQ?t=3.", ["https://youtu.be/dQw4w9WgXcQ?t=3"]),
-        ("(see www.example.org/bar_(x)), ok?", ["www.example.org/bar_(x)"]),
-        ("it is on Example.com, I think", ["Example.com"]),
-        ("mail Ali.Reza+x@sharif.edu.ir!", ["Ali.Reza+x@sharif.edu.ir"]),
-        ("@ali_r wrote to @sara.", ["@ali_r", "@sara"]),
-        ("haha 😂😂 ❤️ so good 👨‍👩‍👧 1️⃣", ["😂😂", "❤️", "👨‍👩‍👧", "1️⃣"]),
-        (
-            "example.com.au or site.com:8080/a?x=1#top or t.me/x",
-            ["example.com.au", "site.com:8080/a?x=1#top", "t.me/x"],
-        ),
-        (
-            "https://fa.wikipedia.org/wiki/تهران and https://x.org—which",
-            ["https://fa.wikipedia.org/wiki/تهران", "https://x.org"],
-        ),
-        ("@bob@mastodon.social, müller@firma.de", ["@bob@mastodon.social", "müller@firma.de"]),
-        ("./src/main.py, archive.tar.gz", ["./src/main.py", "archive.tar.gz"]),
-        ("at @10am on my phone.TV is off. awww.so cute. yes.Info", ["10"]),
-        ("open data/report.pdf and index.html", ["data/report.pdf", "index.html"]),
-        ("It costs $3.50, or 1,200 on 23/11/2026 at 10:30.", ["3.50", "1,200", "23/11/2026", "10:30"]),
-        ("His number is +98 21 8877 6655.", ["+98 21 8877 6655"]),
-        ("(021) 8877 6655 or 0912 345 6789", ["(021) 8877 6655", "0912 345 6789"]),
-        (
-            "4539 1488 0343 6467; IR06 0170 0000 0010 0324 2000 01 is",
-            ["4539 1488 0343 6467", "IR06 0170 0000 0010 0324 2000 01"],
-        ),
-        ("150 000, 1\xa0234\xa0567.8, 15\u202f000", ["150 000", "1\xa0234\xa0567.8", "15\u202f000"]),
-        ("in 1990 2000 people; rooms 12 14 and 16", ["1990", "2000", "12", "14", "16"]),
-        (
-            "10–20, 10—20, 10 − 20, -5 −6 and 3½, 3 1/2, .5",
-            ["10–20", "10—20", "10 − 20", "-5", "−6", "3½", "3 1/2", ".5"],
-        ),
-        ("5kg, 10am, 5AM, 5m², the 22nd of the 1990s, No.5", ["5", "10", "5", "5", "22", "1990", "5"]),
-        ("a 5-year-old, mid-1990s, covid-19, 100%", ["5", "1990", "19", "100"]),
-        ("B12, BE0768880101, MP3, v2.0, UTF-8, H2O, 4K", ["B12", "BE0768880101", "MP3", "v2.0", "UTF-8", "H2O", "4K"]),
-        ("at 2026-11-28T10:30:00Z or 12/05x", ["2026-11-28T10:30:00Z", "12/05"]),
-        ("سال۱۹۹۰ و ۵کیلو", ["۱۹۹۰", "۵"]),
-        ("%s, %1$s, %(user)s, %.2f, but 20% discount", ["%s", "%1$s", "%(user)s", "%.2f", "20"]),
-        ("{name}, {{ count }}, ${x}, but {he said}", ["{name}", "{{ count }}", "${x}"]),
-        ('<0>a</0> <img src="a.png"/>, but a < b and c > d', ["<0>", "</0>", '<img src="a.png"/>']),
-        ("#Tehran, but C#; /etc/hosts, ~/a/b. and/or", ["#Tehran", "/etc/hosts", "~/a/b"]),
-        (r"C:\Program Files\a.txt, \\host\share.", [r"C:\Program Files\a.txt", r"\\host\share"]),
-        ("run `a -b 'c d'`, `Yes' he said `no'", ["`a -b 'c d'`"]),
-        ("either/or, C++, rock'n'roll, A. B. Smith in the U.S. He said so.Then he left", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "copied"), EXAMPLES["copied"])
 def test_urls_emails_handles_emoji_files_and_numbers_are_cut_out(text: str, copied: list[str]) -> None:
     shown, parts = cut_out(text, PLACEHOLDERS)
     assert list(parts.values()) == copied

@@ -11,7 +11,6 @@ from translator.subword.source_text import SourceReader, training_pair
 from translator.subword.spelling import FREQUENT, SpellingCorrector
 
 FIRST = PLACEHOLDERS[0]
-SECOND = PLACEHOLDERS[1]
 
 
 @pytest.fixture(scope="module")
@@ -26,20 +25,6 @@ def test_an_address_is_cut_out_before_spelling_is_corrected(reader: SourceReader
     source = reader.read("lettesr at www.lettesr.org", correct_spelling=True)
     assert source.text == f"letters at {FIRST}"
     assert source.copied == {FIRST: "www.lettesr.org"}
-
-
-def test_spelling_stays_if_it_is_not_to_be_corrected(reader: SourceReader) -> None:
-    assert reader.read("lettesr", correct_spelling=False).text == "lettesr"
-
-
-def test_a_copied_number_has_the_digits_of_the_target_language(reader: SourceReader) -> None:
-    assert reader.read("I have 12 books", correct_spelling=False).copied == {FIRST: "۱۲"}
-
-
-def test_a_sign_that_the_vocabulary_lacks_is_cut_out(reader: SourceReader) -> None:
-    source = reader.read("12 books → home", correct_spelling=False)
-    assert source.text == f"{FIRST} books {SECOND} home"
-    assert source.copied[SECOND] == "→"
 
 
 def test_a_training_pair_without_placeholders_stays_unchanged() -> None:

@@ -75,24 +75,9 @@ def config_of(values: Mapping[str, Any], name: str, overrides: Sequence[str] = (
     return _validated(Document(yaml.safe_dump(values), "computed value"), name, overrides)
 
 
-def _validated(document: Document, name: str, overrides: Sequence[str], ignored: Sequence[str] = ()) -> Config:
-    """Return the config of `document`, which `overrides` change; raise ConfigError with all mistakes.
-
-    `ignored` are pydantic's types of mistakes that do not count.
-    """
-    # 1. The overrides.
-    for override in overrides:
-        document.override(override)
-
-    # 2. Types, ranges and rules.
-    config: Config | None = None
-    try:
-        config = Config.model_validate(document.values)
-    except ValidationError as error:
-        details = [detail for detail in error.errors(include_url=False) if detail["type"] not in ignored]
-        document.problems += explain(details, document)
-
-    # 3. All mistakes at once.
+def _validated(document: Document, name: str, overrides: Sequence[str]) -> Config:
+    """Return the config of `document`, which `overrides` change; raise ConfigError with all mistakes."""
+    config = _checked(document, overrides)
     _refuse(document.problems, name)
     assert config is not None, "a config without mistakes is valid"
     return config
@@ -103,8 +88,27 @@ def check_overrides(overrides: Sequence[str], name: str) -> None:
 
     For a recipe `name` whose other values are not known yet.
     """
-    # Rules and missing keys are matters of the whole recipe.
-    _validated(Document(""), name, overrides, ignored=("rules", "missing"))
+    document = Document("")
+    _checked(document, overrides, ignored=("rules", "missing"))  # which are matters of the whole recipe
+    _refuse(document.problems, name)
+
+
+def _checked(document: Document, overrides: Sequence[str], ignored: Sequence[str] = ()) -> Config | None:
+    """Change `document` by the overrides, add its mistakes to its problems, and return its config if it is valid.
+
+    `ignored` are pydantic's types of mistakes that are not added.
+    """
+    # 1. The overrides.
+    for override in overrides:
+        document.override(override)
+
+    # 2. Types, ranges and rules.
+    try:
+        return Config.model_validate(document.values)
+    except ValidationError as error:
+        details = [detail for detail in error.errors(include_url=False) if detail["type"] not in ignored]
+        document.problems += explain(details, document)
+        return None
 
 
 def _refuse(problems: Sequence[str], name: str) -> None:
