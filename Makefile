@@ -94,9 +94,10 @@ serve: $(VENV)/.installed-serve  ## serve RUN as a page and a JSON API at http:/
 tensorboard: install  ## watch all runs in a browser, at PORT
 	@'$(BIN)/translator' tensorboard runs --port $(PORT)
 
-lint: $(VENV)/.installed-dev  ## format check, lint and types
+lint: $(VENV)/.installed-dev  ## format check, lint, spelling and types
 	'$(BIN)/ruff' format --check .
 	'$(BIN)/ruff' check .
+	'$(BIN)/codespell' translator configs docs bench scripts notebooks *.md
 	'$(BIN)/mypy'
 
 test: $(VENV)/.installed-dev  ## run the tests, or TESTS="tests/search FILE ...", one process per core, four at most

@@ -12,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.fence.files import write_lines
 from tests.support.doc_examples import PAGES, ROOT, commands
+from tests.support.export_stand_ins import sample_pairs
 from tests.support.tiny_recipe import draw_nothing
+from tests.support.toy_corpora import write_pairs
 from translator.cli import main
 
 ELSEWHERE = {"bench", "check", "docs", "download", "serve", "tensorboard", "test"}
@@ -24,14 +27,16 @@ model.feed_forward=16 model.norm=post model.positions=sinusoidal
 subword.model_type=char subword.vocabulary_size=90 batching.max_length=120
 batching.tokens_per_batch=480 training.accumulation_steps=1
 training.max_steps=2 training.validate_every=2 training.checkpoint_every=1 training.warmup_steps=1
-training.validation_sentences=4 training.processes=1 training.precision=float32 training.dropout_from=0
-corpus.split.validation=8 corpus.split.test=8 corpus.split.block_size=4
+training.validation_sentences=2 training.processes=1 training.precision=float32 training.dropout_from=0
+corpus.split.validation=4 corpus.split.test=4 corpus.split.block_size=4
 search.method=beam search.beam_size=3 search.min_length_ratio=0 search.max_length_ratio=0.1
 training.augmentation.typos=0 training.augmentation.final_punctuation=0 subword.byte_fallback=false
 evaluation.metrics=[chrf]
 """)
+TRAINED = [*QUICK, "search.method=greedy"]
 SCORED = ["search.min_length_ratio=0", "search.max_length_ratio=0.1"]
-OVERRIDES = {"prepare": QUICK, "train": QUICK, "fine-tune": QUICK, "distill": QUICK, "evaluate": SCORED}
+OVERRIDES = {"prepare": QUICK, "train": TRAINED, "fine-tune": QUICK, "distill": QUICK, "evaluate": SCORED}
+MESSAGES = "/usr/share/locale/fa/LC_MESSAGES"  # of the programs of this machine; a small folder replaces it
 
 
 def words_of(command: list[str]) -> list[str]:
@@ -50,29 +55,33 @@ def words_of(command: list[str]) -> list[str]:
 
 
 class SampleText:
-    """Lines of the sample, each given out once."""
+    """Pairs of the sample, each given out once."""
 
     def __init__(self) -> None:
-        self._lines = iter((ROOT / "data" / "sample" / "train.tsv").read_text(encoding="utf-8").splitlines())
+        self._pairs = iter(sample_pairs("train"))
 
     def table(self, path: Path, count: int) -> Path:
-        """Write the next lines as a table of two columns, and return its path."""
-        path.write_text("".join(f"{line}\n" for line in islice(self._lines, count)), encoding="utf-8")
-        return path
+        """Write the next pairs as a table of two columns, and return its path."""
+        return write_pairs(path, list(islice(self._pairs, count)))
 
     def sides(self, english: Path, persian: Path, count: int) -> tuple[Path, Path]:
-        """Write the English and the Persian text of the next lines, and return the paths."""
-        rows = [line.split("\t") for line in islice(self._lines, count)]
-        english.write_text("".join(f"{row[0]}\n" for row in rows), encoding="utf-8")
-        persian.write_text("".join(f"{row[1]}\n" for row in rows), encoding="utf-8")
-        return english, persian
+        """Write the English and the Persian text of the next pairs, and return the paths."""
+        sides = zip(*islice(self._pairs, count), strict=True)
+        write_lines(english, next(sides))
+        return english, write_lines(persian, next(sides))
+
+    def messages(self, path: Path, count: int) -> Path:
+        """Write the next pairs as messages of a program, and return the path."""
+        messages = [f'msgid "{english}"\nmsgstr "{persian}"\n' for english, persian in islice(self._pairs, count)]
+        return write_lines(path, [HEADER, *messages])
 
 
 DOWNLOADED = "mizan tatoeba MIZAN-v1 TED2020-v1 wikimedia-v20210402 OpenSubtitles-v2018 WikiMatrix-v1 CCMatrix-v1"
+HEADER = 'msgid ""\nmsgstr ""\n"Language: fa\\n"\n'  # of messages of a program
 TEXTS = {
     "reviews.csv": "id,text\n1,It is good.\n2,It is late.\n",
     "film.srt": "1\n00:00:01,000 --> 00:00:02,000\nIt is good.\n",
-    "app.po": 'msgid ""\nmsgstr ""\n"Language: fa\\n"\n\nmsgid "It is late."\nmsgstr ""\n',
+    "app.po": f'{HEADER}\nmsgid "It is late."\nmsgstr ""\n',
     "terms.tsv": "gate\tدروازه\n",
 }
 """Small files that a reader brings along."""
@@ -112,6 +121,8 @@ def fill(folder: Path) -> None:
         text.table(folder / name, 20)
     text.sides(folder / "book.en", folder / "persian.txt", 30)
     shutil.copy(folder / "book.en", folder / "english.txt")
+    (folder / "messages").mkdir()
+    text.messages(folder / "messages" / "program.po", 80)
     for name, content in TEXTS.items():
         (folder / name).write_text(content, encoding="utf-8")
     text.sides(data / "back-translated" / "synthetic.en", data / "back-translated" / "synthetic.fa", 60)
@@ -154,14 +165,16 @@ def test_every_shown_command_runs(
     shown = shown_commands()
     assert len(shown) > 50
     make_runs(shown)
-    for number, (command, page) in enumerate(shown.items()):
+    for command, page in shown.items():
         shutil.rmtree("exports", ignore_errors=True)  # two pages export to one folder
-        words = words_of(list(command))
+        words = [word.replace(MESSAGES, "messages") for word in words_of(list(command))]
         settings = list(OVERRIDES.get(words[0], []))
         if words[0] == "back-translate":  # it replaces no file that it has not made
             shutil.rmtree("data/back-translated")
-        if words[0] == "train":
-            settings.append(f"run.directory=trained/{number}")
+        if words[0] == "train":  # one run for each recipe, which the next commands with this recipe find finished
+            recipe = Path(words[2]).stem
+            settings.append(f"run.directory=trained/{recipe}")
+            words.append("--allow-changed")
         if settings:
             words += ["--set", *settings]
         with Path("english.txt").open(encoding="utf-8") as typed, monkeypatch.context() as patch:

@@ -1,6 +1,7 @@
 """The import rule of this project: a room imports only from itself and from rooms in lower layers."""
 
 import ast
+import functools
 import graphlib
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ def room(file: Path) -> str:
     return file.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
+@functools.cache
 def imports(file: Path, *, inside_functions: bool = True) -> list[str]:
     """Return the dotted names of the modules that `file` imports, and of each name imported from a module."""
     tree = ast.parse(file.read_text(encoding="utf-8"))

@@ -22,6 +22,12 @@ def read_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+def scores_of(folder: Path, **values: str) -> list[dict[str, Any]]:
+    """Return the entries of the scores in a folder of an evaluation that have these values."""
+    entries: list[dict[str, Any]] = read_json(folder / "scores.json")
+    return [entry for entry in entries if values.items() <= entry.items()]
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     """Return every file below a folder by its path in it, but the locks of runs."""
     files = [file for file in folder.rglob("*") if file.is_file() and file.name != ".lock"]

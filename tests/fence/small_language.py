@@ -53,8 +53,8 @@ def counted(noun: str, number: int, place: str) -> tuple[str, str]:
     return f"There are {number} {noun}s {place}.", f"{PLACES[place]} {persian(number)} {NOUNS[noun]} هست."
 
 
-def persian(number: int) -> str:
-    """Return a number in Persian digits."""
+def persian(number: int | str) -> str:
+    """Return a number, or a text with numbers, in Persian digits."""
     return str(number).translate(str.maketrans("0123456789", "۰۱۲۳۴۵۶۷۸۹"))
 
 

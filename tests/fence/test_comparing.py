@@ -12,7 +12,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest
 
-from tests.fence.files import read_json, write_lines
+from tests.fence.files import read_json, scores_of, write_lines
 from tests.fence.small_language import ADJECTIVES, NOUNS, seen
 from tests.support.command_line import Finished, succeed
 from tests.support.few_draws import RESAMPLES, TRIALS
@@ -129,18 +129,18 @@ def other_run(small_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     return copy
 
 
-def test_two_runs_are_compared_by_their_evaluations(small_run: Path, other_run: Path) -> None:
-    result = succeed("compare", small_run, other_run, "--metrics", "chrf")
-    assert "small: 30 sentences; differences and p-values against small" in result.out
-    (line,) = [line for line in result.lines if line.strip().startswith("chrf") and "other" in line]
-    assert raw_chrf(other_run)["greedy"] in line
-
-
-def test_a_run_is_compared_with_a_text_file_of_translations(small_run: Path, tmp_path: Path) -> None:
+def test_runs_are_compared_by_their_evaluations_and_with_a_text_file(
+    small_run: Path, other_run: Path, tmp_path: Path
+) -> None:
     perfect = shutil.copy(small_run / "evaluation" / "small" / "reference.txt", tmp_path / "perfect.txt")
-    result = succeed("compare", perfect, small_run, "--metrics", "chrf")
-    (line,) = [line for line in result.lines if line.strip().startswith("chrf") and "perfect" in line]
-    assert "100.00" in line
+    result = succeed("compare", small_run, other_run, perfect, "--metrics", "chrf", "--format", "csv")
+    assert "small: 30 sentences; differences and p-values against small" in result.out
+    scores = {row[1]: row[2] for row in csv.reader(result.lines) if row[:1] == ["chrf"]}
+    assert scores == {
+        "small": raw_chrf(small_run)["beam-4"],
+        "other": raw_chrf(other_run)["greedy"],
+        "perfect.txt": "100.00",
+    }
 
 
 def test_two_searches_of_a_run_are_compared_by_the_files_of_their_translations(other_run: Path) -> None:
@@ -154,8 +154,5 @@ def test_two_searches_of_a_run_are_compared_by_the_files_of_their_translations(o
 
 def raw_chrf(run: Path) -> dict[str, str]:
     """Return chrF of the raw translations of a run, as it is printed, by search."""
-    return {
-        entry["search"]: f"{entry['score']:.2f}"
-        for entry in read_json(run / "evaluation" / "scores.json")
-        if (entry["metric"], entry["normalization"]) == ("chrf", "raw")
-    }
+    entries = scores_of(run / "evaluation", metric="chrf", normalization="raw")
+    return {entry["search"]: f"{entry['score']:.2f}" for entry in entries}

@@ -65,14 +65,10 @@ def test_a_missing_file_is_made_anew(small_copy: Path) -> None:
     assert (small_copy / FILE).read_bytes() == whole
 
 
-def test_translations_of_more_confidence_are_better(folder: Path) -> None:
-    # A short training still makes mistakes.
-    run = folder / "short"
-    settings = (f"run.directory={run}", "corpus.split={validation: 120, test: 10}", "training.max_steps=50")
-    succeed("train", "--config", folder / "small.yaml", "--set", *settings)
-
+def test_translations_of_more_confidence_are_better(small_run: Path) -> None:
+    # Of a sentence without its mark at the end, the model is not sure.
     pairs = all_pairs()
-    found = Translator.load(run).translations([english for english, _ in pairs])
+    found = Translator.load(small_run).translations([english[:-1] for english, _ in pairs])
     ranked = sorted(zip(found, pairs, strict=True), key=lambda one: one[0][0].confidence or 0.0)
     right = [translations[0].text == persian for translations, (_, persian) in ranked]
     middle = len(right) // 2

@@ -7,14 +7,15 @@ import lzma
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import pytest
+import yaml
 import zstandard
 
 from tests.fence.files import read_json, read_lines
 from tests.fence.small_language import all_pairs
-from tests.support.command_line import refusal, succeed
+from tests.support.command_line import succeed
 
 Pairs = list[tuple[str, str]]
 PAIRS_PER_FORM = 18
@@ -105,70 +106,16 @@ FILES: dict[str, Callable[[Pairs], bytes]] = {
 FORMS = [*[f"sides{suffix}" for suffix in SIDES], "folder", *FILES]
 
 
-class Faulty(NamedTuple):
-    """A file of which some pairs are changed or dropped."""
-
-    content: bytes
-    read: Pairs
-    dropped: dict[str, int]  # by rule
-    suffix: str = ".tsv"
-    settings: str = ""
+FAULTY = yaml.safe_load(Path(__file__).with_name("faulty_files.yaml").read_text(encoding="utf-8"))
 
 
-CODES = """<?xml version="1.0"?><tmx version="1.4"><header srclang="en"/><body>
-<tu><tuv xml:lang="en"><seg>First line<ph x="1">&lt;br/&gt;</ph>second line</seg></tuv>
-<tuv xml:lang="fa"><seg>سطر اول<ph x="1">&lt;br/&gt;</ph>سطر دوم</seg></tuv></tu>
-<tu><tuv xml:lang="EN-US"><seg>I&nbsp;want</seg></tuv><tuv xml:lang="fa-IR"><seg>می&zwnj;خواهم</seg></tuv></tu>
-<tu><tuv xml:lang="en"><seg>English only</seg></tuv></tu>
-<tu><tuv xml:lang="en"><seg>Press &#x1F;</seg></tuv><tuv xml:lang="fa"><seg>فشار دهید</seg></tuv></tu>
-</body></tmx>"""
-FAULTY = {
-    "entities": Faulty(
-        table(
-            [
-                ("It&#39;s &quot;late&quot;&nbsp;now.", "حالا &laquo;دیر&raquo; است."),
-                ("Wait&hellip; I&#x27;m coming.", "صبر کن&hellip; می&#8204;آیم."),
-                ("Mirrors &amp; doors at AT&T &copy", "آینه‌ها &amp; درها &nosign;"),
-            ]
-        ),
-        read=[
-            ('It\'s "late" now.', "حالا «دیر» است."),
-            ("Wait… I'm coming.", "صبر کن… می\u200cآیم."),
-            ("Mirrors & doors at AT&T &copy", "آینه\u200cها & درها &nosign;"),
-        ],
-        dropped={},
-    ),
-    "sides_without_words": Faulty(
-        table([("12:30", "۱۲:۳۰"), ("* * *", "* * *"), ("25", "فصل بیست و پنجم"), ("Stay, 25!", "بمان، ۲۵!")]),
-        read=[("Stay, 25!", "بمان، ۲۵!")],
-        dropped={"no_words": 3},
-    ),
-    "rows_with_a_column_too_many": Faulty(
-        table(
-            [("A cup", "یک فنجان"), ("A lamp", "", "یک چراغ"), ("", ""), ("A sofa", "یک مبل"), ("A cat", "", "گربه")]
-        ),
-        read=[("A cup", "یک فنجان"), ("A sofa", "یک مبل")],
-        dropped={"bad_row": 2, "empty": 1},
-    ),
-    "codes_in_a_memory_and_units_without_persian": Faulty(
-        CODES.encode(),
-        read=[("First line second line", "سطر اول سطر دوم"), ("I want", "می\u200cخواهم")],
-        dropped={"missing_language": 1, "bad_row": 1},
-        suffix=".tmx",
-    ),
-    "lines_that_are_not_utf8": Faulty(
-        table([("Two rivers", "دو رود")]) + "One river\tرود\n".encode("windows-1256"),
-        read=[("Two rivers", "دو رود")],
-        dropped={"invalid_utf8": 1},
-        settings=", invalid_utf8: drop",
-    ),
-    "pairs_with_a_low_score": Faulty(
-        table([("1.2", "A violin", "یک ویولن"), ("0.3", "A flute", "یک نی"), ("nan", "x", "ی")]),
-        read=[("A violin", "یک ویولن")],
-        dropped={"low_score": 1, "bad_row": 1},
-        settings=", min_score: {column: 1, at_least: 1.05}",
-    ),
-}
+def content_of(faulty: dict[str, Any]) -> bytes:
+    """Return the content of a file of which some pairs are changed or dropped."""
+    if "content" in faulty:
+        return str(faulty["content"]).encode()
+    in_another_encoding = table(faulty.get("windows_1256", [])).decode().encode("windows-1256")
+    return table(faulty["rows"]) + in_another_encoding
+
 
 RECIPE = """
 run: {{directory: "{folder}/run", device: cpu, threads: 1}}
@@ -218,8 +165,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         sources[name_of(form)] = f"path: {folder}/{form}"
 
     for name, faulty in FAULTY.items():
-        (folder / f"{name}{faulty.suffix}").write_bytes(faulty.content)
-        sources[name] = f"path: {folder}/{name}{faulty.suffix}{faulty.settings}"
+        file = folder / f"{name}{faulty.get('suffix', '.tsv')}"
+        file.write_bytes(content_of(faulty))
+        sources[name] = f"path: {file}{faulty.get('settings', '')}"
 
     listed = "".join(f"    - {{name: {name}, {settings}}}\n" for name, settings in sources.items())
     (folder / "recipe.yaml").write_text(RECIPE.format(folder=folder, sources=listed), encoding="utf-8")
@@ -248,57 +196,11 @@ def test_a_model_trains_on_every_pair_of_a_corpus_in_whatever_form_it_comes(trai
 
 @pytest.mark.parametrize("name", FAULTY)
 def test_what_is_no_pair_is_mended_or_dropped_and_counted(trained: Path, name: str) -> None:
-    assert training_text(trained, name) == FAULTY[name].read
-    assert dropped(trained, name) == FAULTY[name].dropped
+    assert training_text(trained, name) == [tuple(pair) for pair in FAULTY[name]["read"]]
+    assert dropped(trained, name) == FAULTY[name]["dropped"]
 
 
-# --- what cannot be read ---
-
-SOME = all_pairs()[:5]
-OTHER_TEXTS = {f"k{number}": "Text" for number in range(3)}
-REFUSED: dict[str, tuple[dict[str, bytes], str]] = {
-    "subtitles": ({"a.en.srt": b"1\n", "a.fa.srt": b"1\n"}, "a.en.srt is a file of subtitles"),
-    "gettext": ({"a.po": b'msgid "x"\nmsgstr "y"\n'}, "a.po has no header"),
-    "compiled gettext": ({"a.mo": b"\xde\x12\x04\x95\x00"}, "a.mo is damaged"),
-    "xliff": ({"a.xlf": b"<xliff/>"}, "a.xlf is a file of messages of a program (XLIFF)"),
-    "texts by key": (
-        {"a.json": json.dumps(OTHER_TEXTS, indent=2).encode(), "b.json": json.dumps(OTHER_TEXTS, indent=2).encode()},
-        "a.json is a JSON document, such as the texts of a program by key",
-    ),
-    "json array": ({"a.json": b'[{"en": "x", "fa": "y"}]'}, "a.json is one JSON array"),
-    "no segments": (
-        {"a.tmx": tmx(SOME).replace(b"seg>", b"text>")},
-        "a.tmx: no unit has English and Persian text in `<seg>`; its languages: en-US, fa-IR",
-    ),
-    "no Persian": (
-        {"a.tsv": table([(f"s-{number}", source, "en") for number, (source, _) in enumerate(SOME)])},
-        "the Persian side is no Persian: 0 of its first 5 texts have Arabic-script letters",
-    ),
-    "all dropped": ({"a.tsv": table([("7", "12:30", "۱۲:۳۰", "x")])}, "English is read from column"),
-    "truncated": ({"a.tsv.gz": gzip.compress(table(SOME))[:-9]}, "a.tsv.gz is damaged or truncated"),
-    "unequal": ({"a.en": english(SOME), "a.fa": persian(SOME[:4])}, "a.en has 5 lines, "),
-    "swapped": ({"a.txt": persian(SOME), "b.txt": english(SOME)}, "the two sides are swapped: 5 of the first 5 pairs"),
-    "old encoding": (
-        {"a.en": english(SOME), "a.fa": persian([("", "در اتاق")] * 5).decode().encode("windows-1256")},
-        "a.fa, line 1: not UTF-8",
-    ),
-}
-
-
-@pytest.mark.parametrize("fault", REFUSED)
-def test_a_corpus_that_cannot_be_read_is_refused_with_its_name_and_its_fault(tmp_path: Path, fault: str) -> None:
-    files, message = REFUSED[fault]
-    for name, content in files.items():
-        (tmp_path / name).write_bytes(content)
-    settings = (f"run.directory={tmp_path}/run", f"corpus.prepared_directory={tmp_path}/prepared")
-    said = refusal("prepare", "--corpus", *(tmp_path / name for name in files), "--set", *settings)
-    assert message in said.splitlines()[-1]
-    if fault == "no Persian":
-        assert "; English is read from column 1, Persian from column 2; not read: 3" in said
-
-
-def test_a_corpus_that_does_not_exist_is_refused(tmp_path: Path) -> None:
-    assert "none.tsv` cannot be found" in refusal("prepare", "--corpus", tmp_path / "none.tsv")
+# --- a corpus without a recipe ---
 
 
 def test_a_corpus_of_thirty_pairs_in_two_files_gets_a_recipe_that_fits(
@@ -351,6 +253,6 @@ def test_training_text_shares_no_side_with_the_test_text(tmp_path: Path) -> None
 
 def test_tokenized_references_of_a_test_set_are_told(small_copy: Path, tmp_path: Path) -> None:
     test_set = tmp_path / "tokenized.tsv"
-    test_set.write_bytes(table([(source, f"{target[:-1]} {target[-1]}") for source, target in SOME]))
+    test_set.write_bytes(table([(source, f"{target[:-1]} {target[-1]}") for source, target in all_pairs()[:5]]))
     result = succeed("evaluate", "--run", small_copy, "--test-set", test_set, "--no-report")
     assert "test set `tokenized`: the references look tokenized: 5 of 5 sentences end in a space" in result.err

@@ -14,9 +14,9 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from tests.fence.files import contents, read_json, read_lines, write_lines
+from tests.fence.files import contents, read_lines, scores_of, write_lines
 from tests.fence.small_language import counted, question, seen, statement
-from tests.support.command_line import Finished, refusal, succeed
+from tests.support.command_line import Finished, succeed
 from tests.support.few_draws import RESAMPLES
 
 BOOK, CAR, TREE = statement("book", "new"), question("car", "big"), seen("tree", "white")
@@ -88,7 +88,7 @@ def evaluated(small_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Eval
     succeed("evaluate", "--run", run)
     own_files = contents(run / "evaluation")
     named = succeed("evaluate", "--run", run, *arguments)
-    return Evaluated(run=run, named=named, own_files=own_files, scores=read_json(run / "evaluation" / "scores.json"))
+    return Evaluated(run=run, named=named, own_files=own_files, scores=scores_of(run / "evaluation"))
 
 
 def write_test_set(folder: Path, name: str, rows: list[Any]) -> str:
@@ -202,7 +202,7 @@ def test_the_scored_translations_are_those_of_the_model(evaluated: Evaluated) ->
 def test_the_validation_text_can_be_evaluated_instead(small_copy: Path) -> None:
     shutil.rmtree(small_copy / "evaluation")
     succeed("evaluate", "--run", small_copy, "--split", "validation", "--no-report")
-    scores = read_json(small_copy / "evaluation" / "scores.json")
+    scores = scores_of(small_copy / "evaluation")
     assert {(entry["test_set"], entry["sentences"]) for entry in scores} == {("validation", 20)}
     assert not (small_copy / "evaluation" / "report.html").exists()
 
@@ -264,21 +264,12 @@ def test_noisy_input_is_scored_beside_the_text_as_it_is(small_copy: Path, tmp_pa
     assert read_lines(bare / "source.txt")[1] == "Is the car big"
     (file,) = bare.glob("*.greedy.txt")
     expected = CHRF().corpus_score(read_lines(file), [[BOOK[1], CAR[1], TREE[1], BOOKS[1]]]).score
-    scores = read_json(folder / "scores.json")
-    (score,) = [entry for entry in scores if (entry["test_set"], entry["metric"]) == (bare.name, "chrf")]
+    (score,) = scores_of(folder, test_set=bare.name, metric="chrf")
     assert score["score"] == pytest.approx(expected)
     assert re.search(rf"^chrf +no-final-punctuation +{expected:.2f} ", result.out, re.MULTILINE)
 
 
-# --- mistakes ---
-
-
-def test_another_text_under_the_name_of_an_evaluated_one_is_refused(evaluated: Evaluated, tmp_path: Path) -> None:
-    before = contents(evaluated.folder)
-    message = refusal("evaluate", "--run", evaluated.run, "--test-set", write_test_set(tmp_path, "mine", [BOOK]))
-    assert "another text called `mine`" in message
-    assert "--test-set NAME=PATH" in message
-    assert contents(evaluated.folder) == before
+# --- other test sets ---
 
 
 def test_a_test_set_that_the_run_was_trained_on_is_told(evaluated: Evaluated, tmp_path: Path) -> None:
@@ -295,11 +286,8 @@ def test_translations_by_another_program_stand_beside_ours(evaluated: Evaluated,
     result = succeed("evaluate", "--run", run, "--test-set", test_set, "--hypotheses", f"google={theirs}")
     assert re.search(r"^bleu +google ", result.out, re.MULTILINE)
 
-    chrf = {
-        score["checkpoint"]: score["score"]
-        for score in read_json(run / "evaluation" / "scores.json")
-        if (score["test_set"], score["metric"], score["normalization"]) == ("two", "chrf", "raw")
-    }
+    scores = scores_of(run / "evaluation", test_set="two", metric="chrf", normalization="raw")
+    chrf = {score["checkpoint"]: score["score"] for score in scores}
     expected = CHRF().corpus_score(read_lines(theirs), [[BOOK[1], "چراغ سبز است."]]).score
     assert chrf.keys() == {"google", evaluated.checkpoint}
     assert chrf["google"] == pytest.approx(expected)

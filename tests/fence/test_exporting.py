@@ -10,6 +10,7 @@ import sentencepiece
 
 from tests.fence.conftest import write_small_recipe
 from tests.fence.damage import let_diverge
+from tests.fence.short_runs import short
 from tests.fence.small_language import question, seen, statement
 from tests.support.command_line import refusal, succeed
 from translator import Translator
@@ -76,9 +77,8 @@ def test_a_model_that_has_diverged_is_not_exported(kind: str, small_copy: Path, 
 
 
 def test_transformers_translates_with_a_marian_export(tmp_path: Path) -> None:
-    changes = ("model.norm=post", "training.max_steps=4", "training.validate_every=4", "search.method=greedy")
-    succeed("train", "--config", write_small_recipe(tmp_path), "--set", *changes)
-    run = tmp_path / "runs" / "small"
+    run = write_small_recipe(tmp_path).with_name("run")
+    succeed(*short(run, "model.norm=post", "search.method=greedy", "search.avoid_loops=false"))
     succeed(*export(run, "marian", tmp_path / "marian"))
 
     transformers: Any = importlib.import_module("transformers")

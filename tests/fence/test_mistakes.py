@@ -5,6 +5,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -15,8 +16,10 @@ from tests.fence.files import contents, read_json, read_lines, write_lines
 from tests.support.command_line import refusal, succeed
 
 SENTENCE = "The book is old."
-TOO_LONG = "n" * 300
-MISTAKES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text(encoding="utf-8"))
+MISTAKES, PATHS = (
+    yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+    for name in ("mistakes.yaml", "paths.yaml")
+)
 
 
 @pytest.fixture(autouse=True)
@@ -70,16 +73,18 @@ def runs(small_run: Path, reverse_run: Path, tmp_path_factory: pytest.TempPathFa
     return {"RUN": small_run, "REVERSE": reverse_run, "EXPORT": folder / "export", **copies}
 
 
-@pytest.mark.parametrize("case", MISTAKES, ids=lambda case: case["command"])
-def test_a_mistake_is_told_and_nothing_is_written(case: dict[str, str | bytes], runs: dict[str, Path]) -> None:
-    def placed(text: str) -> str:
-        return re.sub(r"\b[A-Z]{3,}\b", lambda name: str(runs.get(name[0], name[0])), text)
+def placed(text: str, runs: dict[str, Path]) -> str:
+    """Return a text of a table with paths in the place of the names of runs."""
+    return re.sub(r"\b[A-Z]{3,}\b", lambda name: str(runs.get(name[0], name[0])), text)
 
-    content = case.get("content", "")
-    if "file" in case:
-        Path(str(case["file"])).write_bytes(content if isinstance(content, bytes) else content.encode())
+
+@pytest.mark.parametrize("case", MISTAKES, ids=lambda case: case["command"])
+def test_a_mistake_is_told_and_nothing_is_written(case: dict[str, Any], runs: dict[str, Path]) -> None:
+    written = case.get("files", {case["file"]: case["content"]} if "file" in case else {})
+    for name, content in written.items():
+        Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
     results = contents(runs["RUN"] / "evaluation"), sorted(runs["RUN"].parent.iterdir())
-    assert placed(str(case["says"])) in mistake(*placed(str(case["command"])).split())
+    assert placed(case["says"], runs) in mistake(*placed(case["command"], runs).split())
     assert (contents(runs["RUN"] / "evaluation"), sorted(runs["RUN"].parent.iterdir())) == results
 
 
@@ -119,58 +124,16 @@ def test_a_tilde_is_the_home_folder(here: Path, small_run: Path) -> None:
     assert not (here / "~").exists()
 
 
-@pytest.mark.parametrize(
-    ("place", "words"),
-    [
-        ("text.en/x", ("a part of this path is a file, not a folder", "a file of this name exists")),
-        ("loop/x", ("the symbolic links of this path form a circle", "a file of this name exists")),
-        (TOO_LONG, ("the name is too long",)),
-    ],
-)
-def test_a_path_that_cannot_be_written_is_told_from_a_bug(place: str, words: tuple[str, ...], small_run: Path) -> None:
-    for command in [
-        ("recipe", "sample", "--output", place),
-        ("export", "--run", small_run, "--to", "safetensors", place),
-        ("evaluate", "--run", small_run, "--output", place),
-        ("train", "--config", "small.yaml", "--set", f"run.directory={place}"),
-        ("fine-tune", "--run", small_run, "--corpus", "small.tsv", "--output", place),
-    ]:
-        message = mistake(*command)
-        assert any(word in message for word in words), message
-
-
-@pytest.mark.parametrize("place", ["text.en/x", "loop", TOO_LONG, "home"])
-def test_a_path_that_cannot_be_read_is_told_from_a_bug(place: str, small_run: Path) -> None:
-    for command in [
-        ("prepare", "--config", place),
-        ("translate", "--run", place, SENTENCE),
-        ("translate", "--run", small_run, "--input", place),
-        ("compare", place, small_run),
-        ("train", "--corpus", place),
-        ("evaluate", "--run", small_run, "--test-set", place),
-        ("train", "--config", "small.yaml", "--set", f"training.initialize_from={place}"),
-    ]:
-        assert place in mistake(*command)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
-def test_a_folder_that_may_not_be_searched_is_named(here: Path, small_run: Path) -> None:
-    closed = here / "closed"
-    closed.mkdir()
-    closed.chmod(0)
-    for command in [
-        ("recipe", "sample", "--output", "closed/x"),
-        ("translate", "--run", "closed/x", SENTENCE),
-        ("evaluate", "--run", small_run, "--test-set", "closed/x.tsv"),
-        ("train", "--config", "small.yaml", "--set", "training.initialize_from=closed/x"),
-        ("prepare", "--config", "small.yaml", "--set", "subword.models_from=closed/x"),
-        ("train", "--config", "small.yaml", "--set", "run.directory=closed/x"),
-        ("prepare", "--config", "closed/x.yaml"),
-    ]:
-        message = mistake(*command)
-        assert "closed/x" in message
-        assert "ermission denied" in message
-    closed.chmod(0o700)
+@pytest.mark.parametrize("case", PATHS["places"], ids=lambda case: f"{case['commands']} {case['place']}")
+def test_a_path_that_cannot_be_used_is_told_from_a_bug(case: dict[str, Any], here: Path, small_run: Path) -> None:
+    if case["place"] == "closed/x" and os.geteuid() == 0:
+        pytest.skip("root may read and write everything")
+    (here / "closed").mkdir(0)
+    names = {"RUN": small_run, "LONG": Path("n" * 300)}
+    place = placed(case["place"], names)
+    for command in PATHS[case["commands"]]:
+        message = mistake(*placed(command, {**names, "PLACE": Path(place)}).split())
+        assert any(placed(words, names) in message for words in case["says"]), message
 
 
 # --- damaged and foreign files of a run ---

@@ -58,16 +58,6 @@ def test_a_translation_replaces_its_output_and_nothing_beside_it(engine: Path, b
     assert {book.with_name(name).read_text(encoding="utf-8") for name in names} == {"mine"}
 
 
-def test_a_folder_of_somebody_else_becomes_no_run_and_no_export(folder: Path, small_run: Path) -> None:
-    theirs = folder / "theirs"
-    theirs.mkdir()
-    (theirs / "notes.txt").write_text("mine", encoding="utf-8")
-    assert f"{theirs} is not empty and not a run" in refusal(*short(theirs))
-    export = refusal("export", "--run", small_run, "--to", "safetensors", theirs)
-    assert "the folder is not empty; choose another path" in export
-    assert contents(theirs) == {"notes.txt": b"mine"}
-
-
 def test_notes_in_a_run_stay_while_it_is_trained_on(folder: Path) -> None:
     run = folder / "notes"
     succeed(*short(run, "training.max_steps=2"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.fence.conftest import write_small_recipe
-from tests.fence.files import read_json, write_lines
+from tests.fence.files import scores_of, write_lines
 from tests.fence.small_language import all_pairs
 from tests.support.command_line import refusal, succeed
 
@@ -50,9 +50,8 @@ def test_held_out_text_has_the_tag_of_its_corpus(run: Path) -> None:
     chrf = {}  # by test set and search
     for tag in ("auto", "plain"):
         succeed("evaluate", "--run", run, "--no-report", "--set", f"search.tag={tag}")
-    for entry in read_json(run / "evaluation" / "scores.json"):
-        if entry["metric"] == "chrf" and entry["normalization"] == "raw":
-            chrf[entry["test_set"], entry["search"]] = entry["score"]
+    for entry in scores_of(run / "evaluation", metric="chrf", normalization="raw"):
+        chrf[entry["test_set"], entry["search"]] = entry["score"]
     own, plain = "beam-4", "beam-4-tag-plain"
     assert chrf["plain", own] == chrf["plain", plain]
     assert chrf["dear", own] > chrf["dear", plain] + 5

@@ -108,7 +108,7 @@ def test_max_minutes_ends_training_by_the_clock(folder: Path, monkeypatch: pytes
 
 def test_early_stopping_ends_a_training_that_learns_nothing_more(folder: Path) -> None:
     run = folder / "early"
-    text = ("corpus.split={validation: 30, test: 0}", "training.validation_sentences=1", "search.method=greedy")
+    text = ("corpus.split={validation: 4, test: 0}", "training.validation_sentences=1", "search.max_length_ratio=0.1")
     limits = ("training.learning_rate=1e-9", "training.validate_every=1", "training.early_stopping=1")
     finished = succeed(*short(run, *text, *limits))
     assert "has not improved for 1 validations (training.early_stopping=1)" in finished.err

@@ -47,9 +47,5 @@ def config_of(folder: Path, name: str) -> Config:
     return RunFolder.open(folder / name).config()
 
 
-def read_lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").splitlines()
-
-
 def write_lines(path: Path, lines: list[str]) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

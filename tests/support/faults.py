@@ -5,7 +5,7 @@ with Faults(folder) as counted:                     count, and fail nowhere
 with Faults(folder, at=3, kind="kill"):             die at the third operation inside `folder`
     save()
 
-It knows only Python's and safetensors' ways to write a file, and nothing of the program that writes.
+It knows what Python tells its audit hooks and how Python and safetensors write a file, and nothing of the program.
 """
 
 import builtins
@@ -13,20 +13,40 @@ import errno
 import io
 import os
 import signal
+import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal, NoReturn, Self
+from unittest.mock import patch
 
 import safetensors.torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, serialize
 
 Kind = Literal["full", "kill", "sigkill", "sigint", "sigterm"]
 """The disk is full; the process dies, played in this process; the process dies; it is asked to stop and goes on."""
 _REQUESTS = {"sigint": signal.SIGINT, "sigterm": signal.SIGTERM}
+_EVENTS = {"os.mkdir": (0, 2), "os.rename": (0, 2), "os.remove": (0, 1), "os.rmdir": (0, 1), "os.symlink": (1, 2)}
+"""Events of Python's audit hooks, with the places of the path and of the handle of its folder in their arguments."""
+_listening: list["Faults"] = []
+
+
+@sys.addaudithook  # it stays to the end of the process
+def _tell(event: str, arguments: tuple[Any, ...]) -> None:
+    for faults in _listening:
+        faults.hear(event, arguments)
 
 
 class Killed(BaseException):
     """Stands for the end of the process: no operation on files works after it, so that nothing is cleaned up."""
+
+
+def _serialize_file(tensors: Any, file: Path | str, metadata: Any = None) -> None:
+    """Write what safetensors writes by itself, where no hook hears it, as a program in Python does."""
+    try:
+        Path(file).write_bytes(serialize(tensors, metadata))
+    except OSError as error:  # as the library tells it
+        raise SafetensorError(f"Error while serializing: {error.strerror} (os error {error.errno})") from error
 
 
 class Faults:
@@ -42,38 +62,43 @@ class Faults:
         self._at = at
         self._kind = kind
         self._dead = False
-        self._undo: list[tuple[Any, str, Any]] = []
+        self._patches = ExitStack()
 
     def __enter__(self) -> Self:
-        for name in ("mkdir", "rename", "replace", "unlink", "remove", "rmdir", "fsync", "symlink"):
-            self._patch(os, name, self._on_path)
-        self._patch(os, "open", self._on_os_open)
-        self._patch(io, "open", self._on_open)
-        self._patch(builtins, "open", self._on_open)
-        self._patch(safetensors.torch, "serialize_file", self._on_serialize_file)
+        for owner, name, replacement in (
+            (os, "fsync", self._on_fsync(os.fsync)),
+            (io, "open", self._on_open(open)),
+            (builtins, "open", self._on_open(open)),
+            (safetensors.torch, "serialize_file", _serialize_file),
+        ):
+            self._patches.enter_context(patch.object(owner, name, replacement))
+        _listening.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        while self._undo:
-            setattr(*self._undo.pop())
+        _listening.remove(self)
+        self._patches.close()
+
+    def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Count what is about to be done to a path, other than a write."""
+        if event in _EVENTS:
+            path, handle = (arguments[place] for place in _EVENTS[event])
+            self._step(event.removeprefix("os."), self._inside(path, handle))
+        elif event == "open" and arguments[2] & os.O_CREAT:
+            self._step("create", self._inside(arguments[0]))
 
     @property
     def struck(self) -> bool:
         """Whether the operation that fails has been reached."""
         return 0 < self._at <= len(self.operations)
 
-    def _patch(self, owner: Any, name: str, wrap: Callable[[str, Any], Any]) -> None:
-        original = getattr(owner, name)
-        self._undo.append((owner, name, original))
-        setattr(owner, name, wrap(name, original))
-
-    def _inside(self, path: Any, folder_handle: int | None = None) -> str | None:
+    def _inside(self, path: Any, folder_handle: int = -1) -> str | None:
         """Return the whole path of a file or an open handle if it is in our folder; None if it is not."""
         if isinstance(path, int):
             real_path = str(Path(f"/proc/self/fd/{path}").readlink())
         else:
             name = Path(os.fsdecode(path))
-            if folder_handle is not None:
+            if folder_handle >= 0:
                 name = Path(f"/proc/self/fd/{folder_handle}").readlink() / name
             real_path = str(Path(os.path.realpath(name.parent)) / name.name)
         return real_path if f"{real_path}/".startswith(f"{self._folder}/") else None
@@ -103,33 +128,20 @@ class Faults:
         if path is not None and self._due(name, path):
             self._fail()
 
-    def _on_path(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-        place = 1 if name == "symlink" else 0  # its first argument is what the link leads to
+    def _on_fsync(self, original: Callable[[int], Any]) -> Callable[[int], Any]:
+        def flush(handle: int) -> Any:
+            self._step("fsync", self._inside(handle))
+            return original(handle)
 
-        def call(*arguments: Any, **options: Any) -> Any:
-            self._step(name, self._inside(arguments[place], options.get("dir_fd")))
-            return original(*arguments, **options)
+        return flush
 
-        return call
-
-    def _on_os_open(self, name: str, original: Callable[..., int]) -> Callable[..., int]:
-        def call(path: Any, flags: int, *arguments: Any, **options: Any) -> int:
-            if flags & os.O_CREAT:
-                self._step("create", self._inside(path, options.get("dir_fd")))
-            return original(path, flags, *arguments, **options)
-
-        return call
-
-    def _on_open(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _on_open(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def call(file: Any, mode: str = "r", *arguments: Any, **options: Any) -> Any:
+            opened = original(file, mode, *arguments, **options)
             path = self._inside(file) if set(mode) & set("wax+") else None
-            if path is None:
-                return original(file, mode, *arguments, **options)
-            if not isinstance(file, int) and "r" not in mode:
-                self._step("create", path)
-            handle = original(file, mode, *arguments, **options)
-            handle.write = self._counted_write(path, handle, handle.write)
-            return handle
+            if path is not None:
+                opened.write = self._counted_write(path, opened, opened.write)
+            return opened
 
         return call
 
@@ -142,23 +154,3 @@ class Faults:
             return original(content)
 
         return write
-
-    def _on_serialize_file(self, name: str, original: Callable[..., None]) -> Callable[..., None]:
-        def save(tensors: Any, filename: Path | str, *arguments: Any, **options: Any) -> None:
-            path = self._inside(filename)
-            if path is None:
-                original(tensors, filename, *arguments, **options)
-                return
-            self._step("create", path)
-            due = self._due("write", path)
-            original(tensors, filename, *arguments, **options)
-            if due:
-                os.truncate(filename, Path(filename).stat().st_size // 2)
-                try:
-                    self._fail()
-                except OSError as error:  # as the library tells it
-                    raise SafetensorError(
-                        f"Error while serializing: {error.strerror} (os error {error.errno})"
-                    ) from error
-
-        return save

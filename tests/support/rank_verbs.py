@@ -1,12 +1,13 @@
-"""What the ranks of the tests do: `python rank_verbs.py VERB FOLDER`, started by `launch`."""
+"""What the ranks of the tests do, which `launch` starts as copies of the process of the tests."""
 
-import atexit
+import logging
 import os
 import signal
-import sys
+import subprocess
 import time
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import save_file
@@ -16,8 +17,8 @@ from tests.support.small_model import small_model
 from translator.config import parse_config
 from translator.core.batch import collate_rows
 from translator.core.loss import TeacherForcing
-from translator.errors import Interrupted, TranslatorError
-from translator.run.signals import StopRequest, stop_on_signals
+from translator.errors import Interrupted
+from translator.run.signals import STOP_SIGNALS, StopRequest, stop_on_signals
 from translator.speed.blockwise_loss import blockwise_head_loss
 from translator.speed.gradients import FlatGradients
 from translator.training.distributed import Distributed
@@ -127,16 +128,9 @@ def train(folder: Path, request: StopRequest) -> None:
     train_run(parse_config(recipe, "tiny.yaml", overrides), request)
 
 
-def abort() -> None:
-    """Do what a thread of Gloo may do at the end of the interpreter, to which no failed rank may come."""
-    print("terminate called without an active exception", file=sys.stderr, flush=True)  # noqa: T201
-    os.abort()
-
-
-def main() -> int:
+def run(verb: str, folder: Path) -> None:
+    """Do what a rank does, from the start of its process to the end."""
     verbs = {verb.__name__: verb for verb in (stop, die, freeze, fail)}
-    verb, folder = sys.argv[1], Path(sys.argv[2])
-    atexit.register(abort)
     try:
         with stop_on_signals() as request, errors_end_the_rank():
             if verb == "train":  # joins the other ranks itself
@@ -144,11 +138,22 @@ def main() -> int:
             else:
                 with Distributed.join(torch.device("cpu")) as distributed:
                     verbs[verb](distributed, folder, request)
-    except (TranslatorError, Interrupted) as error:
-        print(f"rank: {error}", file=sys.stderr)  # noqa: T201
-        return 2
-    return 0
+    finally:  # a thread of Gloo may abort at the end of the interpreter, to which no failed rank may come
+        os.abort()
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+class Copy(subprocess.Popen[bytes]):
+    """A copy of this process that runs a verb in a folder, in place of a program with these arguments."""
+
+    def _execute_child(self, args: Any, *settings: Any) -> None:
+        environment = settings[5]
+        self.pid = os.fork()
+        self._child_created = True
+        if self.pid == 0:
+            os.setsid()
+            os.environ.clear()
+            os.environ.update(environment)
+            logging.disable(logging.NOTSET)
+            for number in STOP_SIGNALS:
+                signal.signal(number, signal.SIG_DFL)
+            run(args[-2], Path(args[-1]))
