@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from translator.config import Config
-from translator.corpus.normalizer import normalizer
-from translator.corpus.normalizer.normalizer import Normalizer
+from translator.corpus.normalizer.normalizer import CURRENT_RULES, Normalizer
 from translator.corpus.normalizer.rules import FUNCTIONS, NORMALIZER_RULES, NormalizerRules
 from translator.errors import RunError
 from translator.run.files import storage_errors
@@ -37,7 +36,7 @@ def rules_of_run(run: RunFolder) -> NormalizerRules:
     Whether those are the right ones for it says `checkpoint.state.check_normalizer`. Raises RunError: the file is
     damaged.
     """
-    return read_rules(run.normalizer_file) if run.normalizer_file.exists() else normalizer.CURRENT_RULES
+    return read_rules(run.normalizer_file) if run.normalizer_file.exists() else CURRENT_RULES
 
 
 def normalizer_of_run(run: RunFolder, config: Config) -> Normalizer:
