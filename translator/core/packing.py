@@ -39,9 +39,11 @@ class RowPlan:
         """Return the pair numbers of the rows `begin` to `end`, exclusive, row after row."""
         return self.pairs[self.starts[begin] : self.starts[end]].astype(np.int64)
 
-    def pair_counts(self, begin: int, end: int) -> Numbers:
-        """Return (`end` - `begin`,): the number of pairs in each of these rows."""
-        return np.diff(self.starts[begin : end + 1])
+    def pair_counts(self, begin: int, end: int, rows: int) -> Numbers:
+        """Return (`rows`,): the number of pairs in each row from `begin` to `end`, exclusive, then 0 for empty rows."""
+        counts = np.zeros(rows, np.int64)
+        counts[: end - begin] = np.diff(self.starts[begin : end + 1])
+        return counts
 
 
 def plan_rows(

@@ -175,11 +175,8 @@ class DataHandler:
 
         # 2. Make batches of R rows.
         for begin in range(0, len(plan), self._rows):
-            # The last batch ends with empty rows.
             end = min(begin + self._rows, len(plan))
-            pair_counts = np.zeros(self._rows, np.int64)
-            pair_counts[: end - begin] = plan.pair_counts(begin, end)
-
+            pair_counts = plan.pair_counts(begin, end, self._rows)  # the last batch ends with empty rows
             pairs = usable[plan.pairs_of(begin, end)]
             source, target = store.flat(pairs)
             yield batch_of(source, target, pairs, pair_counts, self._row_length)

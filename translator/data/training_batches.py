@@ -72,15 +72,13 @@ class EpochPlan(NamedTuple):
         rows_of_rank = math.ceil(rows / world_size)
         begin_of_rank = min(begin + rank * rows_of_rank, end)
         end_of_rank = min(begin_of_rank + rows_of_rank, end)
-        pair_counts = np.zeros(rows_of_rank, np.int64)
-        pair_counts[: end_of_rank - begin_of_rank] = self.rows.pair_counts(begin_of_rank, end_of_rank)
 
         # 2. What all ranks share: the number of target tokens, and the place after the batch.
         places = self.rows.pairs_of(begin, end)
         epoch = self.draws.epoch
         return PlannedBatch(
             draws=self.draws.at(self.rows.pairs_of(begin_of_rank, end_of_rank)),
-            pair_counts=pair_counts,
+            pair_counts=self.rows.pair_counts(begin_of_rank, end_of_rank, rows_of_rank),
             target_tokens=int(self.target_lengths[places].sum()),
             next_position=DataPosition(epoch, end) if end < len(self.rows) else DataPosition(epoch + 1, 0),
         )

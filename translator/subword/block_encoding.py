@@ -60,7 +60,7 @@ class BlockEncoder:
     def __call__(self, block: tuple[list[tuple[str, str]], bool]) -> tuple[FlatRows, FlatRows]:
         """Return the ids of the sources and the targets of `block`: pairs, and whether they are normalized.
 
-        The text is normalized, and has placeholders if the models have some.
+        Pairs that are not normalized are normalized first. Parts to copy become placeholders, if the models have some.
         """
         pairs, is_normalized = block
         sources: list[str] = []

@@ -143,7 +143,7 @@ def _one_slip_away(word: str) -> Iterator[str]:
         # A letter before this place is missing.
         for missing_letter in _LETTERS:
             yield before + missing_letter + letter + after
-        if not letter:
+        if not letter:  # this place is the end of the word
             continue
 
         # The letter is that of a neighbouring key or, in a long word, another vowel.

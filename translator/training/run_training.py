@@ -157,10 +157,13 @@ def _record_preparation(config: Config, run: RunFolder, data: DataHandler, chang
     if not (run.has_checkpoint and run.held_out_folder.is_dir()):
         write_held_out(run.held_out_folder, "validation", data.held_out("validation"))
         write_held_out(run.held_out_folder, "test", data.held_out("test"))
+
     # What the preparation counted, as a table in the log, and as a page.
     report = preparation_report(config, data)
     LOGGER.info("%s\n", report.tables())
     report.write(run.preparation_folder)
+
+    # What a user may not expect: too little text for a new model, and settings that an earlier start did not have.
     if not run.has_checkpoint and config.training.initialize_from is None:
         warn_of_few_pairs(data.corpus)
     for change in changes:

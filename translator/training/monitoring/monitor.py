@@ -91,12 +91,12 @@ class Monitor:
 
         # 1. Read norms and flags, which waits for the device; so `seconds` covers its work.
         norms = torch.stack([result.gradient_norm for result in results]).tolist()
-        finite = torch.stack([result.finite for result in results]).tolist()
+        finite_flags = torch.stack([result.finite for result in results]).tolist()
         seconds = max(1e-9, time.perf_counter() - self._began)
-        self._count_skipped(finite)
+        self._count_skipped(finite_flags)
 
         # 2. Add up the losses of all ranks.
-        for result, is_finite in zip(results, finite, strict=True):
+        for result, is_finite in zip(results, finite_flags, strict=True):
             if is_finite:  # the losses of a skipped update may be finite on this rank
                 for batch, token_losses in zip(result.step_batches.batches, result.token_losses, strict=True):
                     self._by_source.add(batch, token_losses)
@@ -104,7 +104,7 @@ class Monitor:
 
         # 3. On rank 0: log, event file and bar.
         if self._distributed.main:
-            finite_norms = [norm for norm, is_finite in zip(norms, finite, strict=True) if is_finite]
+            finite_norms = [norm for norm, is_finite in zip(norms, finite_flags, strict=True) if is_finite]
             target_tokens = sum(result.step_batches.target_tokens for result in results)
             points: dict[str, float] = {
                 "train/perplexity": math.exp(min(means.loss, 700.0)),  # e^710 overflows
@@ -136,11 +136,11 @@ class Monitor:
                 self._events.add_scalar(tag, value, step)
         self._bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
 
-    def _count_skipped(self, finite: Sequence[bool]) -> None:
+    def _count_skipped(self, finite_flags: Sequence[bool]) -> None:
         """Count the updates that were skipped; raise RunError on all ranks if there are too many in a row."""
         progress = self._progress
-        first_step = progress.step - len(finite) + 1  # that of the first flag; the last is of the current step
-        for step, is_finite in enumerate(finite, first_step):
+        first_step = progress.step - len(finite_flags) + 1  # that of the first flag; the last is of the current step
+        for step, is_finite in enumerate(finite_flags, first_step):
             if is_finite:
                 progress.skipped_in_a_row = 0
                 continue
