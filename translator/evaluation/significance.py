@@ -65,12 +65,13 @@ def paired_test(
     Args:
         systems: the N translations of each system by its name; the first is the baseline.
         references: one or more for each sentence.
-        metric: all but `length_ratio`.
-        normalization: label of the form of both sides.
-        spell: makes that form.
+        metric: any but `length_ratio`.
+        normalization: label of the form in which both sides are compared.
+        spell: brings a text into that form.
         method: paired bootstrap or paired approximate randomisation.
     """
-    # 1. Spell both sides in the same way, and draw; fewer samples of a large test set, which fill the memory.
+    # 1. Spell both sides in the same way, and draw. A large test set gets fewer bootstrap samples, since all samples
+    # are in memory at once.
     spelt_systems: list[tuple[str, Sequence[str]]] = []
     for name, texts in systems.items():
         spelt_systems.append((name, list(map(spell, texts))))
