@@ -216,7 +216,7 @@ def scorer(name: MetricName) -> Metric:
     return _METRICS[name]()
 
 
-def reference_sides(references: Sequence[tuple[str, ...]], spell: Callable[[str], str] = str) -> References:
+def reference_sides(references: Sequence[tuple[str, ...]], spell: Spelling) -> References:
     """Return the references of N sentences, one or more for each, in the form of sacreBLEU and spelt by `spell`."""
     sides: References = []
     for texts in zip_longest(*references):

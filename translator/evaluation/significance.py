@@ -18,7 +18,7 @@ from translator.evaluation.metrics import (
     resample,
     scorer,
 )
-from translator.evaluation.text_variants import RAW, Spelling
+from translator.evaluation.text_variants import Spelling
 
 TRIALS: Final = 10_000  # of approximate randomisation
 Method = Literal["bootstrap", "randomisation"]
@@ -56,9 +56,9 @@ def paired_test(
     references: Sequence[tuple[str, ...]],
     *,
     metric: MetricName,
-    normalization: str = RAW,
-    spell: Spelling = str,
-    method: Method = "bootstrap",
+    normalization: str,
+    spell: Spelling,
+    method: Method,
 ) -> PairedTest:
     """Return sacreBLEU's test of each system against the first; a difference of 0 has the p-value 1.
 
