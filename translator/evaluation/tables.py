@@ -88,12 +88,12 @@ def score_table(scores_of_systems: Mapping[str, Sequence[Score]]) -> Table:
     # 2. Say which checkpoint and search each system is: a single system in the title, in place of the column of names;
     # several in notes below the table.
     first = all_scores[0]
-    names = [first.test_set]
+    title = first.test_set
     notes = []
     if len(scores_of_systems) == 1:
         for row in (header, *rows):
             del row[1]  # the column of names
-        names.append(first.label)
+        title += f", {first.label}"
     else:
         notes += [f"{system}: {scores[0].label}" for system, scores in scores_of_systems.items()]
     if first.interval is not None:
@@ -101,7 +101,7 @@ def score_table(scores_of_systems: Mapping[str, Sequence[Score]]) -> Table:
     notes += [f"{form}: {normalization}" for form, normalization in forms.items() if form != normalization]
     notes += dict.fromkeys(f"signature of {score.metric}: {score.signature}" for score in all_scores)
     return Table(
-        title=", ".join([*filter(None, names), _count_sentences(first.sentences, first.left_out)]),
+        title=f"{title}, {_count_sentences(first.sentences, first.left_out)}",
         header=header,
         rows=rows,
         text_columns=len(header) - len(forms),
