@@ -15,16 +15,17 @@ from translator.subword.glossary import Glossary
 
 
 def test_all_scores_fit_into_80_columns_and_their_columns_are_explained() -> None:
+    text = translated(["یک دو سه چهار پنج شش هفت", "نه"], ["ده", "می\u200cرود"])
     scores = compute_scores(
-        ["یک دو سه چهار پنج شش هفت", "نه"],
-        [("ده",), ("می\u200cرود",)],
+        text.hypotheses,
+        text.text.references,
         metrics=["bleu", "bleu_intl", "chrf", "chrf++", "ter", "length_ratio"],
         variants=text_variants(NormalizationConfig()),
         intervals=True,
     )
-    lines = format_scores(scores)
+    lines = format_scores(text.with_scores(scores).scores)
     assert max(map(len, lines[: lines.index("")])) <= 80
-    assert lines[0] == "2 sentences"
+    assert lines[0] == "held, step-000001 beam-5, 2 sentences"
     assert lines[1].split() == ["metric", "raw", "normalized", "ZWNJ", "as", "space"]
     for beginning in ("normalized: normalizer-", "ZWNJ as space: normalizer-", "signature of bleu: nrefs:"):
         assert any(line.startswith(beginning) for line in lines)

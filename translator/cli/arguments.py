@@ -199,7 +199,7 @@ def search_flags(options: argparse.Namespace) -> list[str]:
     for key in _SEARCH_KEYS:
         value = getattr(options, key)
         if value is not None:
-            overrides.append(f"search.{key}={json.dumps(value)}")
+            overrides.append(f"search.{key}={json.dumps(value)}")  # overrides are YAML, and so is JSON
     width, method = options.beam_size, options.method
     if width is not None:
         if method in ("greedy", "sampling"):

@@ -174,16 +174,16 @@ def back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
     lines = monolingual_lines(options.monolingual, backward)
 
     folder = Path(options.output)
-    monolingual, english, round_trip, *synthetic = (folder / name for name in _BACK_TRANSLATED)
-    model = options.engine, "best", options.device, tuple(search_flags(options))
+    monolingual, english, persian_again, *synthetic = (folder / name for name in _BACK_TRANSLATED)
+    load_arguments = options.engine, "best", options.device, tuple(search_flags(options))
     with text_folder(folder, _BACK_TRANSLATED):
         # 2. Translate into English, and back if the pairs are filtered by that.
         derived.write_texts(monolingual, lines)
-        write_translations(partial(load_model, (backward.path,), *model), monolingual, english)
+        write_translations(partial(load_model, (backward.path,), *load_arguments), monolingual, english)
         scores = None
         if forward is not None:
-            write_translations(partial(load_model, (forward.path,), *model), english, round_trip)
-            scores = sentence_chrf(list(derived.read_texts(round_trip)), [(line,) for line in lines])
+            write_translations(partial(load_model, (forward.path,), *load_arguments), english, persian_again)
+            scores = sentence_chrf(list(derived.read_texts(persian_again)), [(line,) for line in lines])
 
         # 3. Write the pairs that pass the filters.
         least = _LEAST_CHRF if options.min_chrf is None else options.min_chrf
@@ -197,6 +197,7 @@ def back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
             f"no back-translated pair is left; check the text ({monolingual}) and its translations ({english}), "
             "or loosen corpus.filters of the run"
         )
+    # Source 2 of that recipe, counted from 0, is the synthetic text.
     files = [f"corpus.sources.2.{key}_path={file}" for key, file in zip(("source", "target"), synthetic, strict=True)]
     say("", "Next: mix them in, as configs/back-translation.yaml does:")
     say(f"  translator train --config back-translation --set {shlex.join(files)}", "")
@@ -270,7 +271,7 @@ def _given_pairs(file: Path, teacher: RunFolder, corpus: PreparedCorpus) -> dict
             rule = "loop"
         return rule
 
-    # 1. The translations.
+    # 1. The translations, each the nearest to the reference of its source.
     references: dict[str, list[str]] = {}
     for name in corpus.names("train"):
         for source, target in corpus.pairs("train", name):
@@ -283,7 +284,7 @@ def _given_pairs(file: Path, teacher: RunFolder, corpus: PreparedCorpus) -> dict
     if not pairs:
         raise InputError(f"no translation in {file} passes the filters; check it, or loosen corpus.filters of the run")
 
-    # 2. The training pairs that lack one keep their references.
+    # 2. The training pairs whose source has no translation keep their references.
     texts = {free_name("teacher", names_of(config)): pairs}
     translated = {source for source, _ in pairs}
     for name in corpus.names("train"):
@@ -304,7 +305,7 @@ def _write_best_translations(
 
 def _export_and_compare(teacher: RunFolder, student: Path, corpus: PreparedCorpus) -> None:
     """Export a student in int8, and compare its scores, size and speed with those of its teacher."""
-    from translator.export.package import export_run  # with torch, after the mistakes of the user
+    from translator.export.package import export_run  # imports torch: only after the user's mistakes are told
 
     # Int8 is what a small student is made for: a quarter of the size, and faster on a CPU.
     small = student.with_name(f"{student.name}-int8")

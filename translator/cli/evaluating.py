@@ -96,7 +96,7 @@ def compare(options: argparse.Namespace, stop: StopRequest) -> None:
     if options.json is not None:
         inputs = [*options.systems, *options.reference, *filter(None, [options.source])]
         refuse_input_as_output(inputs, options.json)
-    systems = read_systems(
+    systems_of_sets = read_systems(
         options.systems,
         source=options.source,
         references=options.reference,
@@ -104,7 +104,7 @@ def compare(options: argparse.Namespace, stop: StopRequest) -> None:
     )
     # Each test set is compared on its own: scores of different texts cannot be added.
     results: list[dict[str, Any]] = []
-    for sets in systems:
+    for sets in systems_of_sets:
         languages = languages_of(text for texts in sets[0].text.references for text in texts)
         variants = text_variants(NormalizationConfig(), languages)
         labels = dict(zip(TEXT_FORMS, variants, strict=True))

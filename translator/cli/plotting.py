@@ -19,7 +19,7 @@ def attention(options: argparse.Namespace, stop: StopRequest) -> None:
     text = options.text
     if text is None:
         text = RunFolder(run).config().corpus.languages[0].example
-    # With torch, after the mistakes of the user.
+    # This imports torch: only after the user's mistakes are told.
     from translator.plots.attention import attention_figure, chosen_maps, sentence_attention
 
     queries, keys, weights = sentence_attention(

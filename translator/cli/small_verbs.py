@@ -26,7 +26,7 @@ _COMMENT: Final = re.compile(r"^# (?!yaml-language)(.*)", re.MULTILINE)
 def average(options: argparse.Namespace, stop: StopRequest) -> None:
     """Average the weights of several checkpoints of a run."""
     run = chosen_run(options.run)
-    from translator.checkpoint.averaging import average_run  # with torch, after the mistakes of the user
+    from translator.checkpoint.averaging import average_run  # imports torch: only after the user's mistakes are told
 
     say(average_run(run, options.count, options.of))
 

@@ -88,7 +88,7 @@ def train_recipe(recipe: str, overrides: Sequence[str], stop: StopRequest, *, al
 
     with errors_end_the_rank():
         outcome = train_run(config, stop, allow_changed)
-    if outcome.main:
+    if outcome.main:  # the first rank speaks for all
         _print_outcome(outcome, config)
 
 
@@ -130,7 +130,7 @@ def _choose_recipe(options: argparse.Namespace) -> tuple[str, list[str]]:
 
 def _recipe_for_corpora(options: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the recipe and the overrides for `--corpus`; without `--config`, choose and write a recipe."""
-    # Imported here: it reads corpora, and a wrong key shall be told without that.
+    # Only `--corpus` needs this slow import: without it, a wrong key in the recipe is told before.
     from translator.recipes.corpus_recipe import as_overrides, find_recipe
 
     # With a recipe, `--corpus` only replaces the sources of the recipe.
@@ -145,7 +145,10 @@ def _recipe_for_corpora(options: argparse.Namespace) -> tuple[str, list[str]]:
     from translator.training.launching import launched
 
     # A GPU allows a larger model, and the direction decides the languages, so both are needed before the recipe.
-    overrides_by_key = dict(override.partition("=")[::2] for override in options.overrides)
+    overrides_by_key = {}
+    for override in options.overrides:
+        key, _, value = override.partition("=")
+        overrides_by_key[key] = value
     is_gpu = choose_device(overrides_by_key.get("run.device", "auto")).type != "cpu"
     direction = overrides_by_key.get("corpus.direction", "en-fa")
     file, line = find_recipe(Path("runs"), sources, gpu=is_gpu, direction=direction, overrides=options.overrides)

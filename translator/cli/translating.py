@@ -25,19 +25,20 @@ from translator.serve import Limits, check_installed
 
 def translate(options: argparse.Namespace, stop: StopRequest) -> None:
     """Translate the text that the options name, to standard output or into a file."""
+    # Report the mistakes of the user before a model is loaded.
     overrides = search_flags(options)
     form = OutputForm(
         options.format, options.n_best, options.scores, options.alignment, options.attention, options.prefix
     )
     form.check()
-    document = partial(Document, form=form, column=options.column, paragraphs=options.paragraphs)
+    document_of = partial(Document, form=form, column=options.column, paragraphs=options.paragraphs)  # by its source
     _check_input(options)
     whole_file = None
     if options.input is not None:
         source = Path(options.input)
         whole_file = read_whole_file(source)
         if whole_file is None:
-            document(source).check()
+            document_of(source).check()
         elif form != OutputForm() or options.column is not None or options.paragraphs:
             raise InputError(
                 f"{source} is translated as a whole; leave out --format, --n-best, --scores, --alignment, --attention, "
@@ -61,26 +62,27 @@ def translate(options: argparse.Namespace, stop: StopRequest) -> None:
 
     # From file to file: the worker processes load the model.
     if options.output is not None:
-        translate_file(load, document(Path(options.input)), Path(options.output))
+        translate_file(load, document_of(Path(options.input)), Path(options.output))
         return
 
     # To standard output, from where the text is.
     translator = load()
     display = choose_display(options.display, sys.stdout, os.environ)
+    # Every terminal shows text from left to right correctly, as it is stored.
     if options.display == "auto" and translator.normalizer.languages[1].writing == "ltr":
         display = "logical"
     if options.text:
         translate_texts(form, translator, options.text, sys.stdout, display)
     elif options.input is not None:
-        translate_stream(load, translator, document(Path(options.input)), sys.stdout)
+        translate_stream(load, translator, document_of(Path(options.input)), sys.stdout)
     elif sys.stdin.isatty():
         translate_interactively(form, translator, display, paragraphs=options.paragraphs)
     else:
-        translate_stream(load, translator, document(sys.stdin.fileno()), sys.stdout)
+        translate_stream(load, translator, document_of(sys.stdin.fileno()), sys.stdout)
 
 
 def _check_input(options: argparse.Namespace) -> None:
-    """Check, before a model is loaded, that there is one input, and that arguments are UTF-8."""
+    """Raise InputError if options for input and output contradict each other, or if an argument is not UTF-8."""
     if options.text and options.input is not None:
         raise InputError("text is given both as arguments and as --input; leave out one of them")
     if options.output is not None and options.input is None:
@@ -103,7 +105,7 @@ def _check_input(options: argparse.Namespace) -> None:
 def export(options: argparse.Namespace, stop: StopRequest) -> None:
     """Export the model of a run to a folder."""
     run = chosen_run(options.run)
-    from translator.export.package import export_run  # with torch, after the mistakes of the user
+    from translator.export.package import export_run  # imports torch: only after the user's mistakes are told
 
     path = export_run(run, options.to, options.folder, checkpoint=options.checkpoint, quantization=options.quantization)
     size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
@@ -137,8 +139,9 @@ def serve(options: argparse.Namespace, stop: StopRequest) -> None:
         # Translate once now, so that no visitor waits while the engine loads its parts (and torch for attention maps).
         source = translator.normalizer.languages[0]
         translator.translations([source.example], attention=translator.searcher.gives_attention)
-        # The names by which a browser may call the server; without any, all names will do. Where only this machine is
-        # served, its own names alone are allowed, against pages of the web that give their name this address.
+        # The host names that a request may address; an empty list allows all. A server for this machine alone allows
+        # only the names of this machine. Otherwise a web page of somebody else could let its own name resolve to
+        # 127.0.0.1, and read the answers (DNS rebinding).
         allowed_hosts = []
         if is_loopback(bound) or options.names:
             allowed_hosts = [*LOOPBACK, options.host, *options.names]

@@ -111,7 +111,8 @@ def compare_systems(
     text = sets[0].text
     for name, scored in systems.items():
         _check_same_text(next(iter(systems)), text, name, scored.text)
-    systems = {name: replace(scored, text=text) for name, scored in systems.items()}  # one name for each source
+    # Beside sentences and references, two texts can differ in their names and origins: show those of the first.
+    systems = {name: replace(scored, text=text) for name, scored in systems.items()}
 
     # Test each metric on each variant of the text, by each method.
     hypotheses = {name: scored.hypotheses for name, scored in systems.items()}
@@ -136,11 +137,12 @@ def _check_same_text(first_name: str, first: HeldOutSet, name: str, compared: He
     if len(first.sources) != len(compared.sources):
         problem = f"they have {len(first.sources):,} and {len(compared.sources):,} sentences"
     else:
-        for side in ("references", "sources"):
+        for side in ("sources", "references"):
             pairs = zip(getattr(first, side), getattr(compared, side), strict=True)
             differing = [number for number, (text, compared_text) in enumerate(pairs, start=1) if text != compared_text]
             if differing:
                 problem = f"sentence {differing[0]:,} has different {side}"
+                break
     if problem:
         raise InputError(
             f"`{first_name}` and `{name}` cannot be compared on `{compared.name}`: {problem}; "

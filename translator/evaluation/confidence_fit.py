@@ -41,7 +41,7 @@ def keep_confidence(run: RunFolder, pairs: Sequence[tuple[str, str]]) -> None:
     if len(pairs) < _FEWEST or read_confidence(run.confidence_file, checkpoint) is not None:
         return
 
-    # 1. Translate as `translator translate` does by default, with exact scores.
+    # 1. Translate as `translator translate` does by default, with the exact scores that the features need.
     chosen_pairs = [pairs[number] for number in evenly_spread(len(pairs), _LARGEST_SAMPLE)]
     sources = [source for source, _ in chosen_pairs]
     references = [(reference,) for _, reference in chosen_pairs]
@@ -54,12 +54,13 @@ def keep_confidence(run: RunFolder, pairs: Sequence[tuple[str, str]]) -> None:
     median = float(np.median(chrf))
     good = np.array(chrf) >= median  # (N,)
 
-    # 3. Fit on all sentences. Judge what the fit on every second sentence says of those between.
+    # 3. Fit the weights on all sentences. To judge such a fit, predict the even sentences by a fit on the odd ones, and
+    # the odd ones by a fit on the even ones.
     weights = tuple(fit(inputs, good).tolist())
     predicted = np.empty(len(good))
-    for judged_half, fitted_half in ((0, 1), (1, 0)):
-        half_weights = fit(inputs[fitted_half::2], good[fitted_half::2])
-        predicted[judged_half::2] = predict(half_weights, inputs[judged_half::2])
+    for judged_start, fitted_start in ((0, 1), (1, 0)):
+        half_weights = fit(inputs[fitted_start::2], good[fitted_start::2])
+        predicted[judged_start::2] = predict(half_weights, inputs[judged_start::2])
 
     # 4. Keep and report it.
     measured: dict[str, Any] = {
@@ -99,8 +100,9 @@ def predict(weights: Floats, inputs: Floats) -> Floats:
 def judgement(predicted: Floats, good: Booleans) -> dict[str, Any]:
     """Return how right N probabilities are that sentences are `good`.
 
-    It has the expected calibration error, and for each tenth from 0 to 1 that occurs: its sentences, their mean
-    probability, and the share of good ones. The error is by how much a tenth's mean misses its share, on average.
+    It has the expected calibration error, and for each tenth from 0 to 1 that occurs: the number of its sentences,
+    their mean probability, and the share of good ones. The error is the mean of |mean probability - share| over all
+    sentences, each with the values of its tenth.
     """
     tenths = np.minimum(predicted * 10, 9).astype(np.int64)
     reliability = []

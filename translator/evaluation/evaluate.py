@@ -143,38 +143,40 @@ def evaluate_systems(
     if page is not None:
         with storage_errors(page.parent):
             page.parent.mkdir(parents=True, exist_ok=True)
-        resolve_output(page)
+        resolve_output(page)  # raises StorageError if the page cannot be written
     scoring = _possible_scoring(config.evaluation, overrides, own_recipe=own_recipe)
     variants = text_variants(config.corpus.normalization, config.corpus.languages, rules_of_run(first_run))
     glossary = None if config.search.glossary is None else Glossary.read(Path(config.search.glossary))
 
     # 2. Translate and score; every result is on the disk before the next begins.
-    sets: dict[tuple[Path, str, str], list[ScoredSet]] = {}
+    sets_of_systems: dict[tuple[Path, str, str], list[ScoredSet]] = {}  # by folder, checkpoint and search
     noise: list[SystemComparison] = []
     for system in systems:
         translator = _load(system, engine, device, overrides)
         key = (system.folder, translator.checkpoint_name, search_label(translator.search, translator.engine))
-        if key in sets:  # `best` and `last` may be one checkpoint
+        if key in sets_of_systems:  # `best` and `last` may be one checkpoint
             continue
         if test_sets or system.runs != (first_run,):  # the first run's own text is not in its training text
             for run in system.runs:
                 warn_of_leaks(run, texts)
-        sets[key] = [_evaluated(text, system, translator, scoring, variants) for text in texts]
+        sets_of_systems[key] = [_evaluated(text, system, translator, scoring, variants) for text in texts]
         if scoring.robustness:
-            noise += [_compared_with_noise(scored, system, translator) for scored in sets[key]]
+            noise += [_compared_with_noise(scored, system, translator) for scored in sets_of_systems[key]]
 
     # 3. Score the translations of other programs.
     for foreign in foreign_sets:
         scored = _scored(foreign, scoring, variants)
         systems[0].save(scored)
-        sets[systems[0].folder, scored.checkpoint, scored.search] = [scored]
+        sets_of_systems[systems[0].folder, scored.checkpoint, scored.search] = [scored]
 
-    if scoring.metrics != config.evaluation.metrics:
+    if scoring.metrics != config.evaluation.metrics:  # `_possible_scoring` has removed spBLEU
         LOGGER.info("not computed: %s", spbleu_lacks())
 
-    # 4. Compare the other systems with the first, which also shows what translations look like.
+    # 4. Compare the other systems with the first, on each test set. Samples, and earlier results on other texts, are
+    # shown of the first system only.
     metrics = [metric for metric in METRICS if metric in scoring.metrics] or METRICS
-    comparisons = [compare_systems(group, metrics=metrics) for group in zip(*sets.values(), strict=True)]
+    sets_of_texts = zip(*sets_of_systems.values(), strict=True)  # for each test set, those of all systems
+    comparisons = [compare_systems(sets, metrics=metrics) for sets in sets_of_texts]
     tables_of_sets = [evaluation_tables(comparison, noise, glossary) for comparison in comparisons]
     first = comparisons[0].baseline
     if page is not None:
@@ -202,16 +204,22 @@ def evaluated_search(run: RunFolder, overrides: Sequence[str] = ()) -> SearchCon
 
 
 def _check_system(system: System, first_run: RunFolder, texts: Sequence[HeldOutSet]) -> None:
-    """Raise RunError or InputError if a system cannot be evaluated beside the first run and earlier results."""
+    """Raise an error if a system cannot be evaluated beside the first run and beside the earlier results in its folder.
+
+    Raises:
+        RunError: the earlier results, or the run's own texts, are damaged.
+        InputError: a run translates another direction, or the folder has another text under the name of a test set.
+    """
     direction = first_run.config().corpus.direction
     for run in system.runs:
         if run.config().corpus.direction != direction:
             raise InputError(
                 f"{first_run.path} translates {direction}, and {run.path} does not; evaluate them one after the other"
             )
-    saved_scores(system.folder)  # report a damaged file before the translation
+    saved_scores(system.folder)  # raises RunError if the file is damaged
+    # In the evaluation folder of a run, the names of its own texts are taken. A separate folder of results has only the
+    # names of the texts that it holds.
     texts_of_run: Mapping[str, HeldOutSet] = {}
-    # A separate folder has no results on the run's own text that could be mistaken.
     if system.results is None:
         texts_of_run = own_texts(system.runs[0], "validation") | own_texts(system.runs[0], "test")
     for text in texts:

@@ -78,8 +78,9 @@ def _sentence(place: int, systems: Mapping[str, ScoredSet]) -> dict[str, Any]:
     """Return what the page shows of the sentence at `place`, from 0, as all systems translated it."""
     first = next(iter(systems.values()))
     references = first.text.references[place]
-    # Mark what a translation lacks. Words of a reference can be missing in one translation, not in several.
     shown_references = [visible(reference) for reference in references]
+    # Mark the words of a reference that the translation lacks. Several translations lack different words, which one
+    # copy of the reference cannot show.
     if len(systems) == 1:
         hypothesis = first.hypotheses[place]
         shown_references = [mark_differences(reference, [hypothesis], "del") for reference in references]

@@ -24,8 +24,8 @@ def external_score(
     """Return the mean of the scores that a program gives to N sentences of raw text, with a bootstrap interval.
 
     Args:
-        metric: name and command; `{source}`, `{hypothesis}` and `{reference}` in it become paths of text files, with a
-            sentence on each line, and the first reference of each.
+        metric: name and command; `{source}`, `{hypothesis}` and `{reference}` in it become paths of text files, which
+            have a sentence on each line; the reference file has the first reference of each sentence.
         sources: N texts.
         hypotheses: N translations.
         references: one or more for each.

@@ -122,8 +122,8 @@ def compute_scores(
 
     Args:
         hypotheses: detokenized translations.
-        references: one text or several for each; the number may vary. As read: references decoded from ids would
-            inflate BLEU.
+        references: one text or several for each; the number may vary. They are texts as read: references decoded from
+            ids would inflate BLEU.
         metrics: those of sacreBLEU.
         variants: forms of the text in which both sides are compared, by label; see `text_variants`.
         intervals: whether each score gets a 95% bootstrap interval.
@@ -156,7 +156,8 @@ def _measure(
     metric = scorer(name)
     interval = None
     if resamples:
-        # sacreBLEU's own interval of a score fails where its draws give numbers of two types; that of a test does not.
+        # sacreBLEU makes an interval for one system in `corpus_score`, and for several in its significance test. The
+        # first fails where its draws give numbers of two types, so the test gets this one system.
         signature, (result,) = resample([("", hypotheses)], metric, references, "bs", resamples)
         interval = interval_of(name, result)
         value = result.score
@@ -215,7 +216,7 @@ def scorer(name: MetricName) -> Metric:
     return _METRICS[name]()
 
 
-def reference_sides(references: Sequence[tuple[str, ...]], spell: Callable[[str], str] = str) -> References:
+def reference_sides(references: Sequence[tuple[str, ...]], spell: Spelling) -> References:
     """Return the references of N sentences, one or more for each, in the form of sacreBLEU and spelt by `spell`."""
     sides: References = []
     for texts in zip_longest(*references):

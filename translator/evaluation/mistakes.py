@@ -28,7 +28,7 @@ MEANINGS: Final[Mapping[str, str]] = {
 def find_mistakes(
     text: HeldOutSet, hypotheses: Sequence[str], cut_off_sentences: Sequence[int] | None
 ) -> list[dict[str, str]]:
-    """Return for each sentence a note on each mistake that it could have; "" where it is without it.
+    """Return for each sentence a note on each mistake that it could have; the note is "" if the sentence is without it.
 
     Args:
         text: N sentences with their references.
@@ -39,6 +39,7 @@ def find_mistakes(
     notes_of_sentences = []
     rows = zip(text.sources, text.references, hypotheses, strict=True)
     for number, (source, references, hypothesis) in enumerate(rows, start=1):
+        # None: this sentence cannot have the mistake.
         notes = {
             "empty": check_empty(source, references, hypothesis),
             "loop": check_loop(source, references, hypothesis),

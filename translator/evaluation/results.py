@@ -180,7 +180,7 @@ def saved_sets(folder: Path, system: str) -> list[ScoredSet]:
             raise _damaged(set_folder, "the numbers of lines differ")
         scored = ScoredSet(
             text=replace(text, left_out=scores[0].left_out),
-            system=checkpoint if search == FOREIGN else system,
+            system=checkpoint if search == FOREIGN else system,  # the checkpoint of a foreign set is the program's name
             checkpoint=checkpoint,
             search=search,
             hypotheses=tuple(hypotheses),

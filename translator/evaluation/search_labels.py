@@ -46,14 +46,15 @@ def search_label(config: SearchConfig, engine: str = "") -> str:
     elif config.method == "sampling":
         parts.append(f"seed-{config.seed}")
 
-    # Settings at their defaults are not named, so that labels stay short. The precision is the one that computed.
+    # Settings at their defaults are not named, so that labels stay short. `config` has the precision
+    # that computes, never `auto`; float32 is the usual one.
     defaults = SearchConfig(precision="float32")
     for key, prefix in _PREFIXES[config.method].items():
         value = getattr(config, key)
         if value == getattr(defaults, key):
             continue
         shown = f"{value:g}" if isinstance(value, float) else str(value)
-        if key in ("glossary", "rerank"):  # of the file or run, a name that a file name can hold
+        if key in ("glossary", "rerank"):  # paths: the name without folder and ending, in signs that suit a file name
             shown = re.sub(r"[^\w-]+", "-", Path(shown).stem)
         parts.append(f"{prefix}{shown}".lower())
 

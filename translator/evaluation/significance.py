@@ -18,7 +18,7 @@ from translator.evaluation.metrics import (
     resample,
     scorer,
 )
-from translator.evaluation.text_variants import RAW, Spelling
+from translator.evaluation.text_variants import Spelling
 
 TRIALS: Final = 10_000  # of approximate randomisation
 Method = Literal["bootstrap", "randomisation"]
@@ -56,21 +56,22 @@ def paired_test(
     references: Sequence[tuple[str, ...]],
     *,
     metric: MetricName,
-    normalization: str = RAW,
-    spell: Spelling = str,
-    method: Method = "bootstrap",
+    normalization: str,
+    spell: Spelling,
+    method: Method,
 ) -> PairedTest:
     """Return sacreBLEU's test of each system against the first; a difference of 0 has the p-value 1.
 
     Args:
         systems: the N translations of each system by its name; the first is the baseline.
         references: one or more for each sentence.
-        metric: all but `length_ratio`.
-        normalization: label of the form of both sides.
-        spell: makes that form.
+        metric: any but `length_ratio`.
+        normalization: label of the form in which both sides are compared.
+        spell: brings a text into that form.
         method: paired bootstrap or paired approximate randomisation.
     """
-    # 1. Spell both sides in the same way, and draw; fewer samples of a large test set, which fill the memory.
+    # 1. Spell both sides in the same way, and draw. A large test set gets fewer bootstrap samples, since all samples
+    # are in memory at once.
     spelt_systems: list[tuple[str, Sequence[str]]] = []
     for name, texts in systems.items():
         spelt_systems.append((name, list(map(spell, texts))))

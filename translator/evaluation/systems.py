@@ -147,16 +147,16 @@ def _set_of_file(path: Path, text: HeldOutSet, origin: str) -> ScoredSet:
 
 
 def _read_lines(path: Path, fitting_counts: Sequence[int] = (), origin: str = "") -> list[str]:
-    """Return the lines of a text file; one that is too long is blank.
+    """Return the lines of a text file; a line that cannot be read is blank.
 
     Args:
         path: the file, plain or compressed.
-        fitting_counts: the numbers of lines that fit `origin`; empty: any number.
-        origin: the text that the file has to fit, for the message.
+        fitting_counts: the numbers of lines that it may have; the message names the first. Empty: any number but 0.
+        origin: the text that has as many lines, for the message.
 
-    Raises InputError: the number of lines does not fit.
+    Raises InputError: the number of lines is wrong.
     """
-    # A text file of translations has blank lines, so none is dropped.
+    # Line N is sentence N, so blank lines stay.
     lines = ["" if isinstance(line, Unreadable) else line for line in TextFile(path).lines()]
     if not lines or (fitting_counts and len(lines) not in fitting_counts):
         requirement = f", {origin} {fitting_counts[0]:,}: line N must be the same sentence in both" if origin else ""

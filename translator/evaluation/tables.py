@@ -75,7 +75,7 @@ def score_table(scores_of_systems: Mapping[str, Sequence[Score]]) -> Table:
     Args:
         scores_of_systems: at least one score of each system by its name; the name of a single system is not shown.
     """
-    # 1. Make the rows. A metric may lack a score on some texts: an external one has one on raw text only.
+    # 1. Make the rows. A cell is empty if a metric has no score on that form: external metrics score raw text only.
     all_scores = list(chain.from_iterable(scores_of_systems.values()))
     forms = {short_form(score.normalization): score.normalization for score in all_scores}
     rows = []
@@ -85,14 +85,15 @@ def score_table(scores_of_systems: Mapping[str, Sequence[Score]]) -> Table:
             rows.append([metric, excerpt(system, _MAX_LABEL), *(shown.get(form, "") for form in forms)])
     header = ["metric", "system", *forms]
 
-    # 2. Name a single system in the title, without its column; several below the table.
+    # 2. Say which checkpoint and search each system is: a single system in the title, in place of the column of names;
+    # several in notes below the table.
     first = all_scores[0]
-    names = [first.test_set]
+    title = first.test_set
     notes = []
     if len(scores_of_systems) == 1:
         for row in (header, *rows):
-            del row[1]
-        names.append(first.label)
+            del row[1]  # the column of names
+        title += f", {first.label}"
     else:
         notes += [f"{system}: {scores[0].label}" for system, scores in scores_of_systems.items()]
     if first.interval is not None:
@@ -100,7 +101,7 @@ def score_table(scores_of_systems: Mapping[str, Sequence[Score]]) -> Table:
     notes += [f"{form}: {normalization}" for form, normalization in forms.items() if form != normalization]
     notes += dict.fromkeys(f"signature of {score.metric}: {score.signature}" for score in all_scores)
     return Table(
-        title=", ".join([*filter(None, names), _count_sentences(first.sentences, first.left_out)]),
+        title=f"{title}, {_count_sentences(first.sentences, first.left_out)}",
         header=header,
         rows=rows,
         text_columns=len(header) - len(forms),

@@ -114,33 +114,34 @@ def warn_of_leaks(run: RunFolder, texts: Sequence[HeldOutSet]) -> None:
         LOGGER.info("the prepared corpus of %s is not on this disk: leaks into training are not checked", run.path)
         return
 
-    # 1. Collect the folded sides of all sentences.
-    sides: set[str] = set()
+    # 1. Collect all sources and references of the test sets, folded.
+    test_lines: set[str] = set()
     for text in texts:
-        sides.update(map(fold, chain(text.sources, *text.references)))
-    sides.discard("")
+        test_lines.update(map(fold, chain(text.sources, *text.references)))
+    test_lines.discard("")
 
     # 2. Look for them in the training text.
-    trained_sides: set[str] = set()
+    leaked_lines: set[str] = set()
     total = len(corpus.sides) * sum(corpus.count("train", name) for name in corpus.names("train"))
     progress: tqdm[object] = progress_bar(description="reading the training text", total=total, unit="lines")
     with progress:
         for name, side in product(corpus.names("train"), corpus.sides):
             for line in corpus.lines("train", name, side):
                 folded = fold(line)
-                if folded in sides:
-                    trained_sides.add(folded)
+                if folded in test_lines:
+                    leaked_lines.add(folded)
                 progress.update()
 
-    # 3. Count the sentences that have one.
+    # 3. Count the test sentences whose source or reference is in the training text.
     for text in texts:
-        leaked = 0
+        leaked_count = 0
         for source, references in zip(text.sources, text.references, strict=True):
-            leaked += any(fold(side) in trained_sides for side in (source, *references))
-        if leaked:
+            if any(fold(line) in leaked_lines for line in (source, *references)):
+                leaked_count += 1
+        if leaked_count:
             LOGGER.warning(
-                f"{run.path} was trained on {leaked} of the {len(text.sources)} sentences of test set `{text.name}` "
-                "(their source or a reference): the score does not measure generalization"
+                f"{run.path} was trained on {leaked_count} of the {len(text.sources)} sentences of test set "
+                f"`{text.name}` (their source or a reference): the score does not measure generalization"
             )
 
 

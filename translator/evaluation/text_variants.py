@@ -31,7 +31,7 @@ def text_variants(
     """
     normalizer = Normalizer(config, languages, rules)
 
-    def fold(text: str) -> str:
+    def with_spaces_for_zwnj(text: str) -> str:
         return normalizer.target(text).replace(ZWNJ, " ")
 
     # A label names every rule that differs from the default, since such scores are not comparable with others.
@@ -41,5 +41,5 @@ def text_variants(
     return {
         **RAW_TEXT,
         " ".join([f"{name} on both sides", *changed_rules]): normalizer.target,
-        " ".join([f"{name}, ZWNJ as space, on both sides", *changed_rules]): fold,
+        " ".join([f"{name}, ZWNJ as space, on both sides", *changed_rules]): with_spaces_for_zwnj,
     }

@@ -136,7 +136,7 @@ def _marian_tensors(model: Transformer, config: ModelConfig) -> dict[str, Tensor
         tensors["lm_head.weight"] = model.head_weight
     tensors["final_logits_bias"] = torch.zeros(1, len(model.head_weight))
 
-    # 2. Layers. Our projections are fused in one matrix; Marian has one for each of q, k and v.
+    # 2. Layers. Our q, k and v are fused in one matrix, one after the other; Marian has a matrix for each.
     for name, tensor in model.state_dict().items():
         path = name.split(".")  # such as encoder.layers.0.feed_forward.inner.weight
         if path[1] == "layers":
@@ -145,7 +145,8 @@ def _marian_tensors(model: Transformer, config: ModelConfig) -> dict[str, Tensor
             for marian_name, part in zip(marian_names, tensor.chunk(len(marian_names)), strict=True):
                 tensors[f"model.{layer}.{marian_name}.{kind}"] = part
 
-    # 3. Order: our column for each Marian column, sines before cosines.
+    # 3. Permute the residual stream: our sinusoids alternate sines and cosines, Marian's have all sines first. `order`
+    # has our column for each of Marian's.
     columns = torch.arange(config.d_model)
     order = torch.cat((columns[0::2], columns[1::2]))
     for name, tensor in tensors.items():

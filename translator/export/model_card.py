@@ -41,7 +41,7 @@ def model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
     # 2. What its user must know: the signs that stand for copied text, the search, the longest input.
     placeholder_count = config.subword.placeholders
     last_placeholder = f"U+{ord(PLACEHOLDERS[placeholder_count - 1]):X}" if placeholder_count else ""
-    longest_input = min(_LONGEST_INPUT, index.state.model.max_positions - 1)  # longer input would exceed the positions
+    longest_input = min(_LONGEST_INPUT, index.state.model.max_positions - 1)  # EOS needs a position
     text = _ENVIRONMENT.get_template("model_card.md.j2").render(
         index=index,
         config=config,

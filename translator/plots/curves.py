@@ -28,6 +28,7 @@ _LABELS: Final = {
     "minutes": "minutes of training and validation",
 }
 _CLOCKS: Final = {"tokens": ("train/tokens_seen", 1e6), "minutes": ("train/minutes", 1.0)}
+"""The curve that gives the horizontal axis, and the unit in which the axis shows it."""
 """The curve that gives the horizontal position at each step, and the unit by which its values are divided."""
 
 
@@ -107,9 +108,11 @@ def curves_figure(runs: Mapping[str, Curves], metrics: Sequence[str], over: Over
         RunError: a run did not record the horizontal axis.
     """
     # 1. Every run must have the clock of the horizontal axis.
-    for name, curves in runs.items():
-        if over != "steps" and _CLOCKS[over][0] not in curves:
-            raise RunError(f"{name} did not record {_CLOCKS[over][0]}; leave out --over")
+    if over != "steps":
+        clock, _ = _CLOCKS[over]
+        for name, curves in runs.items():
+            if clock not in curves:
+                raise RunError(f"{name} did not record {clock}; leave out --over")
 
     # 2. Draw the curves of each metric in its panel.
     figure = Figure(figsize=(max(PAGE_INCHES, _PANEL_INCHES * len(metrics)), 3.1))

@@ -58,6 +58,7 @@ def measure(sources: Sequence[SourceConfig]) -> CorpusSize:
 
 def _choices_for_gpu(sentences: int) -> list[Choice]:
     """Return the settings that differ from the recipe mizan."""
+    # Updates in proportion to the corpus, in hundreds.
     updates = 100 * round(_GPU_UPDATES * sentences / _GPU_SENTENCES / 100)
     updates = min(_GPU_UPDATES, max(2_000, updates))
     tokens = _by_size(sentences, {20_000: 8192}, 32_768)
@@ -84,8 +85,8 @@ def _choices_for_cpu(sentences: int) -> list[Choice]:
     minutes = round(_CPU_MINUTES * (share if share < 1 else share**0.5))
     minutes = min(120, max(3, minutes))
 
-    # An update takes time in proportion to the width of the model and the tokens of a batch.
-    updates_in_time = _CPU_UPDATES * minutes / _CPU_MINUTES * _CPU_WIDTH / width * _CPU_TOKENS / tokens
+    # As many updates as fit into the minutes: the time of an update is proportional to width × tokens.
+    updates_in_time = _CPU_UPDATES * (minutes / _CPU_MINUTES) * (_CPU_WIDTH / width) * (_CPU_TOKENS / tokens)
     updates = 10 * round(updates_in_time / 10)
     dropout_from = _by_size(sentences, {20_000: 0}, updates // 2)
     return [

@@ -1,6 +1,5 @@
 """Recipes derived from another run: its settings, changed, with its text among the sources."""
 
-import contextlib
 from collections.abc import Container, Sequence
 from pathlib import Path
 
@@ -66,9 +65,10 @@ def derive(
 
     file = folder.with_name(f"{folder.name}.yaml")
     if file.exists():
-        existing = None
-        with contextlib.suppress(ConfigError):  # a file of the user that is no recipe
+        try:
             existing = load_config(file)
+        except ConfigError:
+            existing = None  # a file of the user that is no recipe
         if existing != config:
             raise ConfigError(
                 f"{file} exists and is another recipe than this command makes; give --output another folder, or "

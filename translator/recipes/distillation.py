@@ -40,7 +40,8 @@ def write_distillation(
     """
     config = teacher.config()
 
-    # 1. The changes. A small teacher's text does not allow as many pieces as the recipe has.
+    # 1. The changes. A student has at most half the teacher's pieces: its output head is smaller, and the text of a
+    # small teacher does not allow as many pieces as the recipe has.
     values = recipe_values(recipe)
     changes = [Choice(section, values.get(section, {}), f"as in {recipe}") for section in _SECTIONS]
     most_pieces = config.subword.vocabulary_size // 2
@@ -49,7 +50,7 @@ def write_distillation(
     if corpus.sides[0] == "fa":
         changes += leave_english_alone()
 
-    # 2. Its training text, and the held-out text of the teacher.
+    # 2. The sources of the student: its training text, and the held-out text of the teacher.
     weights = training_weights(config)
     sources = []
     for name in names:

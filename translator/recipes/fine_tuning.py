@@ -59,30 +59,31 @@ def write_fine_tuning(
     if new_pairs == 0:
         raise InputError("the new text has no sentence pairs; give files with one sentence per line")
 
-    # 1. Hold out text of each new corpus. Old and new text have equal shares of the validation text, so that the best
+    # 1. Hold out text of each new corpus. The old text gets as many validation pairs as a new corpus, so that the best
     # checkpoint suits both.
     validation, test = held_out_pairs(sizes)
     old_names = corpus.names("validation")
     old_pairs = max(1, validation // max(1, len(old_names)))
     old_validation = inherited_sources(corpus, "validation", max_pairs=old_pairs)
 
-    # 2. Replay old text. A source is drawn in proportion to its weight × its pairs. The new text has weight 1, so the
-    # weights of the old sources are multiplied by the factor that gives them the share to replay.
+    # 2. Replay old text. A source is drawn in proportion to its mass, which is its weight × its pairs. The new text has
+    # weight 1, so its mass is `trained_pairs`. The factor gives the old text its share:
+    # factor × old mass / (factor × old mass + trained pairs) = replay share.
     text = folder.with_name(f"{folder.name}.text")
     trained_pairs = new_pairs - (validation + test) * len(new_sources)
     spacing: dict[str, float] = {}
     weights: dict[str, float] = {}
     if replay_share > 0:
-        weight = training_weights(parent.config())
+        old_weights = training_weights(parent.config())
         names = corpus.names("train")
-        mass = sum(weight[name] * corpus.count("train", name) for name in names)
-        factor = replay_share / (1 - replay_share) * trained_pairs / mass
+        old_mass = sum(old_weights[name] * corpus.count("train", name) for name in names)
+        factor = replay_share / (1 - replay_share) * trained_pairs / old_mass
         copied_pairs = max(_REPLAYED_PAIRS, new_pairs)
         for name in names:
-            # Not all pairs are copied. Each copied one stands for `spacing` pairs, so its weight is as many times as
-            # large.
-            spacing[name] = max(1.0, mass / (weight[name] * copied_pairs))
-            weights[name] = factor * weight[name] * spacing[name]
+            # Of each source, one pair in `spacing` is copied: about `copied_pairs` in all, shared out by mass. A copied
+            # pair stands for `spacing` pairs, so its weight is as many times as large.
+            spacing[name] = max(1.0, old_mass / (old_weights[name] * copied_pairs))
+            weights[name] = factor * old_weights[name] * spacing[name]
     replayed = inherited_sources(corpus, "train", weights, folder=text) if weights else []
 
     # 3. Write the recipe, and then the text that it names.
@@ -117,7 +118,7 @@ def fine_tuning_changes(
     config = parent.config()
     validation, test = held_out_pairs(sizes)
 
-    # As many updates as the new text needs.
+    # As many updates as `_PASSES` over the new text need. A batch holds at least one row of `max_length`.
     batch = min(config.batching.tokens_per_batch, max(_LARGEST_BATCH, config.batching.max_length))
     words = sum(size.words for size in sizes)
     new_tokens_an_update = batch * config.training.accumulation_steps * (1 - replay_share)

@@ -59,7 +59,7 @@ def recipe_text(title: str, values: Mapping[str, Any], choices: Iterable[Choice]
     """
     reasons = {choice.key: choice.why for choice in choices}
     lines = [f"# {line}" for line in title.splitlines()]
-    path: list[str] = []
+    path: list[str] = []  # the keys from the section down to the line; YAML indents each by two spaces
     for line in yaml.safe_dump(dict(values), allow_unicode=True, sort_keys=False, width=1000).splitlines():
         setting = line.lstrip(" ")
         depth = (len(line) - len(setting)) // 2
