@@ -111,7 +111,7 @@ def compare_systems(
     text = sets[0].text
     for name, scored in systems.items():
         _check_same_text(next(iter(systems)), text, name, scored.text)
-    # Beside sentences and references, two texts can differ in their names and origins: show those of the first.
+    # Equal sentences may have another name, or other origins and left-out lines: take those of the first system.
     systems = {name: replace(scored, text=text) for name, scored in systems.items()}
 
     # Test each metric on each variant of the text, by each method.

@@ -216,7 +216,7 @@ def _check_system(system: System, first_run: RunFolder, texts: Sequence[HeldOutS
             raise InputError(
                 f"{first_run.path} translates {direction}, and {run.path} does not; evaluate them one after the other"
             )
-    saved_scores(system.folder)  # raises RunError if the file is damaged
+    saved_scores(system.folder)  # raises RunError if the file is damaged, before the long translation
     # In the evaluation folder of a run, the names of its own texts are taken. A separate folder of results has only the
     # names of the texts that it holds.
     texts_of_run: Mapping[str, HeldOutSet] = {}

@@ -39,7 +39,7 @@ def find_mistakes(
     notes_of_sentences = []
     rows = zip(text.sources, text.references, hypotheses, strict=True)
     for number, (source, references, hypothesis) in enumerate(rows, start=1):
-        # None: this sentence cannot have the mistake.
+        # None: the sentence cannot have the mistake, or whether it has is unknown.
         notes = {
             "empty": check_empty(source, references, hypothesis),
             "loop": check_loop(source, references, hypothesis),

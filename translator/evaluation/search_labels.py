@@ -46,8 +46,8 @@ def search_label(config: SearchConfig, engine: str = "") -> str:
     elif config.method == "sampling":
         parts.append(f"seed-{config.seed}")
 
-    # Settings at their defaults are not named, so that labels stay short. `config` has the precision
-    # that computes, never `auto`; float32 is the usual one.
+    # Settings at their defaults are not named, so that labels stay short. The default of the precision is `auto`, but
+    # `config` has the precision that `auto` stands for; of these, float32 is not named.
     defaults = SearchConfig(precision="float32")
     for key, prefix in _PREFIXES[config.method].items():
         value = getattr(config, key)
