@@ -41,20 +41,18 @@ def choose_display(display: Display, output: TextIO, environment: Mapping[str, s
     return "logical"
 
 
-def visual_lines(text: str, columns: int | None = None) -> list[str]:
-    """Return `text` as the lines that a terminal has to show: shapes of joined letters, in order from left to right.
+def visual_lines(text: str) -> list[str]:
+    """Return the lines that the terminal has to show for `text`: shapes of joined letters, in order from left to right.
 
-    Args:
-        text: characters in logical order, as typed.
-        columns: maximum length of a line; None means the width of the terminal.
+    No line is longer than the terminal is wide.
     """
     from arabic_reshaper import reshape
     from bidi.algorithm import get_display  # `bidi.get_display` does not mirror brackets
 
-    width = columns or shutil.get_terminal_size().columns
     # Leave out invisible signs: some terminals obey direction marks, and arabic-reshaper 3.1.0 raises IndexError for a
     # ZWJ before lam and alef.
     printable = "".join(letter for letter in text if unicodedata.category(letter) != "Cf" or letter == _ZWNJ)
     # Wrap before reordering: a terminal that wraps a reordered line shows its end before its beginning.
+    width = shutil.get_terminal_size().columns
     lines = textwrap.wrap(printable, width, break_on_hyphens=False) or [""]
     return [get_display(reshape(line), base_dir="R") for line in lines]
