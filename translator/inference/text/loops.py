@@ -50,7 +50,7 @@ def find_without_loops(searcher: Searcher, subword: SubwordPair, request: Search
         second_request = replace(distinct.select(list(loops)), config=without_ngrams, no_doubles=True)
         second_hypotheses = searcher.find(second_request)
         second_loops = _looping_words_of_best(subword, second_request, second_hypotheses)
-        for place, number in enumerate(loops):
+        for place, number in enumerate(loops):  # of a row in the second request, and in the first
             if second_loops.get(place, 0) < loops[number]:
                 hypotheses[number] = second_hypotheses[place]
 
