@@ -74,12 +74,13 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "joined": joined,
     "lines": lines,
     "terminals": lambda environment: choose_display("auto", Terminal(), environment),
-    "visual_lines": lambda text: visual_lines(text, 7),
+    "visual_lines": visual_lines,
 }
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_gives_what_its_examples_say(name: str) -> None:
+def test_a_function_gives_what_its_examples_say(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "7")  # of the terminal, for `visual_lines`
     for *arguments, expected in EXAMPLES[name]:
         assert FUNCTIONS[name](*arguments) == expected, arguments
 

@@ -69,7 +69,7 @@ def attention_of(searcher: Searcher, subword: SubwordPair, segment: Segment, hyp
         label.append(EOS)
     weights = searcher.cross_attention(segment.ids, label)
 
-    # A tag is no word of the source; its attention goes to the words in proportion.
+    # The tag before a source (`search.tag`) is no word. Without it, the weights of the words are scaled to sum to 1.
     tag_length = _tag_length(subword.source.pieces_of(segment.ids))
     source_ids = segment.ids[tag_length:]
     if tag_length:
@@ -77,14 +77,14 @@ def attention_of(searcher: Searcher, subword: SubwordPair, segment: Segment, hyp
         weights = weights / weights.sum(axis=1, keepdims=True)
 
     # 2. The pieces of both sides, with the text of their placeholders.
-    spellings = {}
+    copied_texts = {}  # by the code point of the placeholder, as `str.translate` needs it
     for placeholder in subword.source.placeholders:
-        spellings[ord(placeholder)] = segment.copied.get(placeholder, "")
+        copied_texts[ord(placeholder)] = segment.copied.get(placeholder, "")
     source_pieces = subword.source.pieces_of([*source_ids, EOS])
     target_pieces = subword.target.pieces_of(label)
     return AttentionMap(
-        source=[piece.translate(spellings) for piece in source_pieces],
-        target=[piece.translate(spellings) for piece in target_pieces],
+        source=[piece.translate(copied_texts) for piece in source_pieces],
+        target=[piece.translate(copied_texts) for piece in target_pieces],
         weights=weights,
     )
 

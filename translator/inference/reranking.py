@@ -23,15 +23,15 @@ def rerank(
 ) -> list[list[Translation]]:
     """Return the translations of each segment, best first by the models of both directions.
 
-    To `normalized_score`, the mean log-probability of a token of the source is added, times `WEIGHT`. A segment with a
-    pair that is too long for the model keeps its translations as they are.
+    The new `normalized_score` is the old one + `WEIGHT` * the mean log-probability of the tokens of the source, given
+    the translation. A segment with a pair that is too long for the model keeps its translations as they are.
 
     Args:
         segments: with their sources.
         translations: those of each segment, best first.
         score: that of the other direction.
     """
-    # 1. Score all pairs together: translations are the sources now.
+    # 1. Score all pairs together, in the other direction: from each translation to its source.
     texts = []
     sources = []
     for segment, hypotheses in zip(segments, translations, strict=True):

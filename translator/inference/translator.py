@@ -103,6 +103,7 @@ class Translator(LoadedModel):
         request = SearchRequest(
             rows=[segment.ids for segment in segments],
             config=self.search,
+            # Reranking needs the whole beam, with scores.
             count=count if self._reverse is None else max(count, self.search.beam_size),
             prefixes=self._forced(beginnings, segments, between, first_line) if any(beginnings) else (),
             scored=scored or self._reverse is not None,
@@ -110,7 +111,7 @@ class Translator(LoadedModel):
         )
         hypotheses = find_without_loops(self.searcher, self.subword, request)
 
-        # 3. Write the output text of each segment. The model of the other direction may order them anew.
+        # 3. Write the text of each hypothesis. With `search.rerank`, the model of the other direction ranks these.
         written: list[list[Translation]] = []  # of each segment
         for segment, segment_hypotheses in zip(segments, hypotheses, strict=True):
             prefix = beginnings[segment.line]

@@ -62,15 +62,16 @@ class Ctranslate2Searcher(Searcher):
                 f"ctranslate2 does not support {compute_type} on this machine's {kind}, only: "
                 f"{', '.join(sorted(supported))}; choose another search.precision, or --engine torch"
             )
+        # One worker is enough for a GPU; on a CPU, each has one thread.
         on_gpu = kind == "cuda"
-        self._workers = 1 if on_gpu else workers or available_cores()
+        self._workers = 1 if on_gpu else (workers or available_cores())
         self._model: Any = library.Translator(
             str(folder),
             device=kind,
             device_index=int(index or 0),
             compute_type=compute_type,
             inter_threads=self._workers,
-            intra_threads=0 if on_gpu else 1,
+            intra_threads=0 if on_gpu else 1,  # of each worker; the library chooses if it is 0
         )
         self.arithmetic = device if compute_type == "float32" else f"{device} in {compute_type}"
         self.max_positions = max_positions
@@ -91,15 +92,16 @@ class Ctranslate2Searcher(Searcher):
     def find(self, request: SearchRequest) -> list[list[Hypothesis]]:
         """Return hypotheses for each row (see `Searcher.find`); the empty hypothesis for an empty row.
 
-        The rows of a batch that are being searched outlive an exception of the request's `check`.
+        An exception of the request's `check` ends this call, but the workers finish the batch that they have begun.
         """
         if request.config.method == "sampling":
-            advice = "use --engine torch, or beam or greedy search"
             problem = "its draws depend on the batch, not on search.seed alone"
+            advice = "use --engine torch, or beam or greedy search"
             raise ConfigError(
                 f"search.method is `sampling`, which the ctranslate2 engine cannot reproduce: {problem}; {advice}"
             )
-        # The library divides rows into batches itself. A search that may be stopped works on one at a time.
+        # Without `check`, the library gets all rows at once, and divides them itself. With `check`, it gets a batch at
+        # a time, so that the workers have little left to do when the search is stopped.
         batches = [range(len(request.rows))] if request.check is None else self.batches(request)
         results: dict[int, list[Hypothesis]] = {}
         for batch in batches:
@@ -120,24 +122,23 @@ class Ctranslate2Searcher(Searcher):
     def _within_limits(self, request: SearchRequest) -> list[list[Hypothesis]]:
         """Return the hypotheses of each row, whose lengths are within the limits for its source.
 
-        CTranslate2 takes one minimum and one maximum length per call, so rows with other limits get a call of their
-        own; sources of one length have the same limits.
+        A call of CTranslate2 takes one minimum and one maximum length. So there is a call for each group of rows with
+        the same two limits; rows of one length, for example, have the same limits.
         """
-        # 1. Start all calls; the workers share them.
+        # 1. Start the calls of all groups; the workers share them.
         limits = zip(
             request.shortest_outputs(self.max_positions), request.longest_outputs(self.max_positions), strict=True
         )
-        calls = defaultdict[tuple[int, int], list[int]](list)
+        groups = defaultdict[tuple[int, int], list[int]](list)  # the limits to the numbers of the rows that have them
         for number, row_limits in enumerate(limits):
-            calls[row_limits].append(number)
+            groups[row_limits].append(number)
         most_rows_per_worker = math.ceil(len(request.rows) / self._workers)
         futures: dict[int, Any] = {}
-        for (shortest, longest), numbers in calls.items():
-            futures |= zip(
-                numbers, self._start(request.select(numbers), shortest, longest, most_rows_per_worker), strict=True
-            )
+        for (shortest, longest), numbers in groups.items():
+            group_futures = self._start(request.select(numbers), shortest, longest, most_rows_per_worker)
+            futures |= zip(numbers, group_futures, strict=True)
 
-        # 2. Collect the results. A search that has begun cannot be stopped, but `check` can raise out of this method.
+        # 2. Collect the results. A call that has begun cannot be stopped, but `check` can raise out of this method.
         if request.check is not None:
             _wait(list(futures.values()), request.check)
         hypotheses = []
@@ -183,10 +184,10 @@ class Ctranslate2Searcher(Searcher):
         forbidden = [[SPELLING[PAD]], [SPELLING[SOS]]]
         if request.no_doubles:
             forbidden += [[piece, piece] for piece in self._target_pieces]
-        # A worker's batch has at most `batch_size` rows, a fair share of all rows, and bounded memory for long rows.
-        positions = width * max(len(row) + 1 for row in request.rows)
-        largest_batch = config.batch_size or self.batch_rows
-        batch_size = min(largest_batch, most_rows_per_worker, self.batch_positions // positions)
+        # Three limits of a worker's batch: the setting, a fair share of all rows, and the memory for long rows.
+        positions_per_row = width * max(len(row) + 1 for row in request.rows)
+        most_rows = config.batch_size or self.batch_rows
+        batch_size = min(most_rows, most_rows_per_worker, self.batch_positions // positions_per_row)
         futures: Sequence[Any] = self._model.translate_batch(
             _spelt(self._source_pieces, request.rows),
             _spelt(self._target_pieces, request.prefixes) if any(request.prefixes) else None,
@@ -201,9 +202,9 @@ class Ctranslate2Searcher(Searcher):
             suppress_sequences=forbidden,
             return_end_token=True,  # so that lengths include EOS, as in our search
             return_scores=True,
-            max_input_length=0,
+            max_input_length=0,  # cuts no source
             max_decoding_length=longest,
-            min_decoding_length=max(0, shortest - 1),
+            min_decoding_length=max(0, shortest - 1),  # this limit does not count EOS
         )
         return futures
 
@@ -229,7 +230,7 @@ class Ctranslate2Searcher(Searcher):
             _spelt(self._target_pieces, [hypothesis.tokens for hypothesis in hypotheses]),
             max_batch_size=_TOKENS_AT_ONCE,
             batch_type="tokens",
-            max_input_length=0,
+            max_input_length=0,  # cuts no source
         )
         scored = []
         for hypothesis, result in zip(hypotheses, results, strict=True):

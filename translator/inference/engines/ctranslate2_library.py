@@ -60,6 +60,7 @@ def choose_ctranslate2_device(name: str, *, must_exist: bool) -> str:
     problem = f"ctranslate2 cannot use the device `{name}` here, where it finds {gpus} CUDA GPUs; {_REMEDY}"
     if must_exist and name != "auto":
         raise ConfigError(problem)
+    # A machine without a GPU translates on the CPU anyway; only a GPU that is there, but left idle, is worth a warning.
     if is_there:
         warn_once(f"ctranslate2 translates on the CPU: {problem}")
     return "cpu"

@@ -73,13 +73,14 @@ def _empty_spec(config: ModelConfig) -> Any:
         "ffn_glu": config.activation == "swiglu",
     }
     encoder_class = transformer_spec.TransformerEncoderSpec
-    if config.positions == "rotary":  # all columns of a head, in adjacent pairs
+    if config.positions == "rotary":
         if "rotary_dim" not in inspect.signature(encoder_class.__init__).parameters:
             version = require("ctranslate2").__version__
             raise InputError(
                 f"model.positions is `rotary`, which the encoder of CTranslate2 {version} lacks; install a newer one: "
                 + install_command("--upgrade", "ctranslate2<5")
             )
+        # All columns of a head are rotated. CTranslate2 pairs adjacent columns by default, as our model does.
         settings["rotary_dim"] = config.d_model // config.heads
     encoder = encoder_class(config.encoder_layers, config.heads, **settings)
     # The last layer gives the attention, from all heads.

@@ -119,7 +119,7 @@ class LoadedModel:
         model.engine = "" if engine == "auto" else engine
         if len(runs) == 1:
             model.confidence_file = runs[0].confidence_file
-        return cls(**vars(model))
+        return cls(**vars(model))  # a Translator has the fields of its LoadedModel, and no others
 
 
 def _with_fastest(
@@ -147,10 +147,10 @@ def _with_torch(
     from translator.inference.engines.torch_searcher import load_searcher
 
     search = configs[0].search
-    if search.precision == "auto":  # torch computes in int8 nowhere
+    if search.precision == "auto":  # means int8 where that is faster, but torch does not compute in int8
         search = search.model_copy(update={"precision": "float32"})
     searcher = load_searcher(checkpoints, search, device)
-    checkpoint_names = dict.fromkeys(checkpoint.state.name for checkpoint in checkpoints)
+    different_names = dict.fromkeys(checkpoint.state.name for checkpoint in checkpoints)  # in order
     return LoadedModel(
         searcher=searcher,
         # The models of an ensemble average their probabilities, so an id must mean the same piece in all of them.
@@ -159,7 +159,7 @@ def _with_torch(
         search=search,
         max_length=min(config.batching.max_length for config in configs),
         label="+".join(run.path.resolve().name for run in runs),
-        checkpoint_name="+".join(checkpoint_names),
+        checkpoint_name="+".join(different_names),
         identity="+".join(checkpoint.identity for checkpoint in checkpoints),
         threads=configs[0].run.threads,
     )

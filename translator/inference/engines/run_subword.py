@@ -11,7 +11,10 @@ from translator.subword import SubwordPair
 
 
 def load_subword(run: RunFolder, state: CheckpointState) -> SubwordPair:
-    """Return the subword models of `run`; raise CheckpointError if they, or the rules, are not those of `state`."""
+    """Return the subword models of `run`.
+
+    Raises CheckpointError: they, the rules of the normalizer or its settings are not those that `state` names.
+    """
     check_normalizer(state, rules_of_run(run), run.path)
     subword = SubwordPair.load(run.subword_folder)
     if subword.sha256 != state.subword:
@@ -19,8 +22,8 @@ def load_subword(run: RunFolder, state: CheckpointState) -> SubwordPair:
             f"the subword models in {run.subword_folder} are not those that checkpoint `{state.name}` was trained "
             "with (checksums differ); restore the whole run folder from a copy"
         )
-    rules = run.config().corpus.normalization.model_dump(mode="json")
-    changed_keys = [key for key, value in state.normalization.items() if rules.get(key) != value]
+    settings = run.config().corpus.normalization.model_dump(mode="json")
+    changed_keys = [key for key, value in state.normalization.items() if settings.get(key) != value]
     if changed_keys:
         raise CheckpointError(
             f"corpus.normalization in {run.config_file} is not what checkpoint `{state.name}` was trained with "

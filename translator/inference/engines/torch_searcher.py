@@ -138,7 +138,7 @@ class AttentionWeights(NamedTuple):
 @torch.no_grad()
 def weights_of_layers(model: Transformer, source: Tensor, target_input: Tensor) -> AttentionWeights:
     """Return the attention weights of every layer of `model`; arguments as in `Transformer.forward`."""
-    # A kernel that records takes the place of the model's for one pass.
+    # For one pass, a kernel that records replaces the model's kernel, which all its layers share.
     kernel = model.encoder.layers[0].self_attention.kernel
     weights: list[Tensor] = []
     model.use_attention(recording(weights))
@@ -147,10 +147,11 @@ def weights_of_layers(model: Transformer, source: Tensor, target_input: Tensor) 
     finally:
         model.use_attention(kernel)
 
-    # It saw self-attention in each layer of the encoder; then, in each of the decoder, self-attention and cross.
-    of_encoder = len(model.encoder.layers)
-    of_decoder = weights[of_encoder:]
-    return AttentionWeights(encoder=weights[:of_encoder], decoder=of_decoder[0::2], cross=of_decoder[1::2])
+    # The order of the pass: self-attention in each layer of the encoder; then, in each layer of the decoder,
+    # self-attention and cross-attention.
+    encoder_layers = len(model.encoder.layers)
+    of_decoder = weights[encoder_layers:]
+    return AttentionWeights(encoder=weights[:encoder_layers], decoder=of_decoder[0::2], cross=of_decoder[1::2])
 
 
 def recording(weights: list[Tensor]) -> AttentionKernel:
@@ -191,7 +192,7 @@ def _in_fitting_batches(
 
     Raises RunError: a single sentence needs more memory.
     """
-    waiting = list(batches)[::-1]  # the next one is the last
+    waiting = list(batches)[::-1]  # a stack: the batch that is done next is at its end
     results: dict[int, Result] = {}
     while waiting:
         batch = waiting.pop()
@@ -207,7 +208,7 @@ def _in_fitting_batches(
                     f"memory ran out with a sentence of {tokens} tokens; stop other programs that use this GPU, "
                     "lower search.beam_size, or use the CPU (--device cpu)"
                 ) from error
-        # Only here has the batch that did not fit let go of its tensors.
+        # The exception held the tensors of the batch that did not fit; they are free only after its block.
         torch.cuda.empty_cache()
         middle = len(batch) // 2
         waiting += [batch[middle:], batch[:middle]]

@@ -64,12 +64,14 @@ def translated_blocks(
 ) -> Iterator[Translated]:
     """Yield the blocks of a document after the first `finished_lines` texts, in order, with their lines of output.
 
+    An earlier call that was stopped has yielded whole blocks, so `finished_lines` is the end of a block.
+
     Raises:
         InputError, CorpusError: the document cannot be read.
         RunError: a worker process loaded other weights than those of `translator`.
         StorageError: a worker process was killed.
     """
-    blocks = document.blocks(max(LINES_AT_ONCE, translator.searcher.batch_rows))
+    blocks = document.blocks(max(LINES_AT_ONCE, translator.searcher.batch_rows))  # enough texts for a full batch
     blocks = (block for block in blocks if block.first_line > finished_lines)
     processes = choose_processes(translator, document.source)
     if processes == 1:

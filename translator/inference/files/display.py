@@ -13,7 +13,8 @@ _ZWNJ: Final = "\u200c"  # it changes the shapes of letters
 _FIRST_VTE_IN_ORDER: Final = 5800  # GNOME Terminal's widget reorders Persian since 0.58
 _DO_NOT_ORDER: Final = ("vscode", "iTerm.app", "WezTerm", "ghostty", "Hyper", "tmux", "alacritty", "kitty")
 """TERM_PROGRAM of terminals that show (or in old versions showed) Persian unjoined and from left to right."""
-_VARIABLES_OF_THOSE: Final = ("KITTY_WINDOW_ID", "ALACRITTY_WINDOW_ID", "ALACRITTY_LOG", "WT_SESSION", "XTERM_VERSION")
+_TERMINAL_VARIABLES: Final = ("KITTY_WINDOW_ID", "ALACRITTY_WINDOW_ID", "ALACRITTY_LOG", "WT_SESSION", "XTERM_VERSION")
+"""Variables that such terminals set."""
 
 
 def choose_display(display: Display, output: TextIO, environment: Mapping[str, str]) -> Order:
@@ -29,29 +30,29 @@ def choose_display(display: Display, output: TextIO, environment: Mapping[str, s
     if display != "auto":
         return display
     program = environment.get("TERM_PROGRAM", "")
+    # In tmux, VTE_VERSION is that of the terminal around it, but tmux draws the text, and does not order it.
     vte_version = environment.get("VTE_VERSION", "")
     if vte_version.isdigit() and program != "tmux":
         return "logical" if int(vte_version) >= _FIRST_VTE_IN_ORDER else "visual"
     if program in _DO_NOT_ORDER or environment.get("TERM") == "linux":
         return "visual"
-    if any(environment.get(name) for name in _VARIABLES_OF_THOSE):
+    if any(environment.get(name) for name in _TERMINAL_VARIABLES):
         return "visual"
     return "logical"
 
 
-def visual_lines(text: str, columns: int | None = None) -> list[str]:
-    """Return `text` as lines with joined letter shapes in visual order, left to right.
+def visual_lines(text: str) -> list[str]:
+    """Return the lines that the terminal has to show for `text`: shapes of joined letters, in order from left to right.
 
-    Args:
-        text: characters in logical order, as typed.
-        columns: maximum length of a line; None means the width of the terminal.
+    No line is longer than the terminal is wide.
     """
     from arabic_reshaper import reshape
     from bidi.algorithm import get_display  # `bidi.get_display` does not mirror brackets
 
-    width = columns or shutil.get_terminal_size().columns
-    # Invisible direction marks would be obeyed by some terminals. A ZWJ stops arabic-reshaper (3.1.0).
+    # Leave out invisible signs: some terminals obey direction marks, and arabic-reshaper 3.1.0 raises IndexError for a
+    # ZWJ before lam and alef.
     printable = "".join(letter for letter in text if unicodedata.category(letter) != "Cf" or letter == _ZWNJ)
     # Wrap before reordering: a terminal that wraps a reordered line shows its end before its beginning.
+    width = shutil.get_terminal_size().columns
     lines = textwrap.wrap(printable, width, break_on_hyphens=False) or [""]
     return [get_display(reshape(line), base_dir="R") for line in lines]

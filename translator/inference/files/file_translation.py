@@ -22,7 +22,7 @@ def translate_file(load: Load, document: Document, output: Path, earlier: str | 
 
     Until completion, the text is in `OUTPUT.HASH.partial`. HASH covers input, weights, settings and device. If all are
     equal, a restart resumes a stopped translation there, and gives the same bytes as one uninterrupted translation. An
-    `output` that is an open descriptor of this process is written directly.
+    `output` that is an open descriptor of this process is written directly; the hash is then empty.
 
     Args:
         load: loads the translator, also once in each worker process, so it must be picklable.
@@ -34,7 +34,7 @@ def translate_file(load: Load, document: Document, output: Path, earlier: str | 
         InputError: the input is not a file on disk, equals the output, has an unreadable line, or changes before its
             translation is complete; or `output` may not be replaced.
     """
-    # 1. Refuse what cannot work before a model is loaded, also an unreadable line after hours of translation.
+    # 1. Refuse what cannot work before the model is loaded.
     source = document.source
     assert isinstance(source, Path)
     document.check()
@@ -49,9 +49,10 @@ def translate_file(load: Load, document: Document, output: Path, earlier: str | 
     with storage_errors(source, "read"):
         sha256 = sha256_of_file(source)
     state = _state(source)
+    # This reads every line, so an unreadable one is refused now, not after hours of translation.
     total = sum(len(block.texts) for block in document.blocks(LINES_AT_ONCE))
 
-    # 2. Has this translation been made before?
+    # 2. Has the earlier call made this very translation?
     translator = load()
     fingerprint = _fingerprint(translator, document, sha256)
     if fingerprint == earlier:

@@ -19,11 +19,11 @@ _BYTES_AT_ONCE: Final = 1 << 20  # read from a pipe
 
 
 Lines = Iterator[str | None]
-"""Lines as they are read; None where those so far should not wait for the next one."""
+"""Lines as they are read. None asks to translate those so far now, because more may be long in coming."""
 
 
 def read_lines(source: int | Path, column: str | None = None) -> Lines:
-    r"""Yield the lines of a file, or those of a descriptor as they arrive; None where they should not wait for more.
+    r"""Yield the lines of a file, or those of a descriptor as they arrive; None where more may be long in coming.
 
     The text is in UTF-8, or in UTF-16 with a byte order mark, which is dropped; a file may also be compressed. A line
     ends at "\n" or "\r\n", or at "\r" if there is no "\n" (see `utf8_blocks`). U+FFFD stands for other bytes.
@@ -49,15 +49,15 @@ def read_lines(source: int | Path, column: str | None = None) -> Lines:
     if isinstance(source, Path):
         label = str(source)
         name = source.name
-        _refuse_unread_form(label, name)  # some are binary, and no text for `whole_lines`
+        _refuse_unread_form(label, name)  # by the name first: `whole_lines` cannot read a binary form
         data_blocks = read_blocks(source)
     else:
         label = "the input"
         name = ""
         data_blocks = _arriving_blocks(source)
 
-    number = 0
-    all_ascii = True  # up to here
+    number = 0  # of the last line that was read
+    all_ascii = True  # whether all blocks so far are ASCII
     for data in whole_lines(data_blocks, label):
         # 2. The start of a text shows its form, and the first characters beyond ASCII show whether it is UTF-8.
         if number == 0:

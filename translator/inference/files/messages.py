@@ -50,15 +50,16 @@ class Messages:
                 "give a file of English or Persian, or the template of the program (.pot)"
             )
         forms = _FORMS.match(self._entries.metadata.get("Plural-Forms", ""))
-        self._forms = int(forms[1]) if forms else 0  # 0: to be stated
-        self._work: list[tuple[Any, dict[int | None, str]]] = []  # each entry to fill, with its messages
+        self._forms = int(forms[1]) if forms else 0  # number of plural forms; 0 if the header does not state it
+        self._work: list[tuple[Any, dict[int | None, str]]] = []  # each entry to fill, with its `_empty_forms`
         self.texts: list[str] = []
         for entry in self._entries.untranslated_entries():
             messages = self._empty_forms(entry)
             if messages:
                 self._work.append((entry, messages))
             for message in messages.values():
-                text, _ = numbered_formats(without_mark(message)[0])
+                unmarked, _ = without_mark(message)
+                text, _ = numbered_formats(unmarked)
                 self.texts += [line.strip() for line in text.split("\n")]
 
     def _empty_forms(self, entry: Any) -> dict[int | None, str]:
@@ -75,9 +76,14 @@ class Messages:
         return messages
 
     def written(self, translations: Sequence[str], language: str) -> str:
-        """Return the file with the translations of `texts`, in the language of this code, and log how many it has."""
+        """Return the file with the translations of `texts`, and log how many messages are filled.
+
+        Args:
+            translations: of each of the `texts`.
+            language: code of the language of the translations, such as `fa`.
+        """
         # 1. Fill the entries whose format strings all survive.
-        lines = iter(translations)
+        lines = iter(translations)  # each message takes its own from here
         filled = 0
         for entry, messages in self._work:
             translated = {form: _with_lines(message, lines) for form, message in messages.items()}
@@ -103,7 +109,7 @@ class Messages:
         header["Content-Type"] = "text/plain; charset=UTF-8"
         if not self._forms:
             header["Plural-Forms"] = _PLURALS[language]
-        self._entries.metadata_is_fuzzy = 0
+        self._entries.metadata_is_fuzzy = 0  # the header of a template is fuzzy until it is filled in
         return str(self._entries)
 
 

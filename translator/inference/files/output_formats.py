@@ -44,14 +44,15 @@ class OutputForm:
             translations: those of each text, best first.
         """
         lines: list[str] = []
-        for line, (text, of_text) in enumerate(zip(texts, translations, strict=True), first_line):
+        for line, (text, text_translations) in enumerate(zip(texts, translations, strict=True), first_line):
             if self.format == "text":
-                lines += [translation.text for translation in of_text]
-                lines += [""] * (self.count - len(of_text))
+                # Each text gets `count` lines, so that their numbers tell to which text they belong.
+                lines += [translation.text for translation in text_translations]
+                lines += [""] * (self.count - len(text_translations))
             elif self.format == "jsonl":
-                lines.append(self._json_line(line, text, of_text))
+                lines.append(self._json_line(line, text, text_translations))
             else:
-                for rank, translation in enumerate(of_text, 1):
+                for rank, translation in enumerate(text_translations, 1):
                     lines.append(self._tsv_row(line, rank, text, translation))
         return lines
 

@@ -26,7 +26,9 @@ def joined_paragraphs(lines: Iterable[str | None]) -> Lines:
         quote = _QUOTE.match(line)
         marks = quote[0] if quote else ""
         words = line[len(marks) :].strip()
-        begins = marks.count(">") != level or _ITEM.match(words) or (paragraph and _ALONE.match(paragraph[0]))
+        # A heading or a rule is a paragraph by itself, so any line after it begins another one.
+        is_other_level = marks.count(">") != level
+        begins = is_other_level or _ITEM.match(words) or (paragraph and _ALONE.match(paragraph[0]))
         if paragraph and (begins or not words):
             yield " ".join(paragraph)
             paragraph = []

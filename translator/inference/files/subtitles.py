@@ -67,7 +67,7 @@ class Subtitles:
         self._is_vtt = bool(lines) and lines[0].startswith("WEBVTT")
         self._cues: list[_Cue] = []
         self._layout: list[str | _Cue] = []  # the lines of the file, with a cue in place of those of its text
-        number = 1
+        number = 1  # of the first line of the block
         for is_blank, group in itertools.groupby(lines, key=lambda line: not line.strip()):
             block = list(group)
             if is_blank or (self._is_vtt and _NO_CUE.match(block[0])):
@@ -78,22 +78,32 @@ class Subtitles:
         self._sentences = list(self._spread_sentences())
         self.texts = [" ".join(text for _, text in parts) for parts in self._sentences]
 
-    def _read_cue(self, source: Path, number: int, lines: Sequence[str]) -> None:
-        """Take over the cue of some lines; raise InputError, with the `number` of one, if its times are wrong."""
-        # 1. Find the times, on the first line or after the number of the cue, and only there.
+    def _read_cue(self, source: Path, first_line: int, lines: Sequence[str]) -> None:
+        """Read the cue of some lines into `_cues` and `_layout`.
+
+        Args:
+            source: the file, for an error.
+            first_line: number of the first of the lines in the file, for an error.
+            lines: an optional number of the cue, its times, and its text.
+
+        Raises InputError: its times are missing, or wrong.
+        """
+        # 1. Find the times, the only line with an arrow, which is the first or the second one.
         arrows = [place for place, line in enumerate(lines) if "-->" in line]
-        time_line = arrows[-1] if arrows else min(1, len(lines) - 1)
+        time_line = arrows[-1] if arrows else min(1, len(lines) - 1)  # the line that an error names
         times = _TIMES.fullmatch(lines[time_line])
-        start, end = 1.0, 0.0  # of no cue
+        is_sound = False
+        start = end = 0.0
         if times and len(arrows) == 1 and time_line <= 1:
             start, end = _seconds(times.groups("0")[:4]), _seconds(times.groups("0")[4:])
-        if start > end:
+            is_sound = start <= end
+        if not is_sound:
             raise InputError(
-                f"{source}, line {number + time_line}: this cue of subtitles is broken; a cue is a number, a line "
+                f"{source}, line {first_line + time_line}: this cue of subtitles is broken; a cue is a number, a line "
                 "of times such as 00:00:02,830 --> 00:00:05,560, its text and a blank line; correct it by hand"
             )
 
-        # 2. Part its text by speakers. Tags stay if they wrap all of it.
+        # 2. Take the markup off its text. Tags that wrap the whole text are written again; those inside are lost.
         text_lines = lines[time_line + 1 :]
         text = _TAG_OF_EACH_LINE.sub("\n", "\n".join(text_lines))
         wrapped = _WRAPPED.fullmatch(text)
@@ -102,6 +112,8 @@ class Subtitles:
         if _MARKUP.search(text):
             opening = closing = ""
             text = _MARKUP.sub("", text)
+
+        # 3. Part the text by speakers.
         utterances = []
         for part in _NEXT_SPEAKER.split(html.unescape(text) if self._is_vtt else text):
             edges = _EDGES.fullmatch(part)
@@ -110,6 +122,8 @@ class Subtitles:
             utterances.append(_Utterance(before, " ".join(words.split()), after, lines=words.count("\n") + 1))
         cue = _Cue(start, end, (position + opening, closing), utterances)
         self._cues.append(cue)
+
+        # 4. Let the cue stand for its text. A text without letters stays as it is.
         self._layout += lines[: time_line + 1]
         if any(_has_letters(utterance.text) for utterance in utterances):
             self._layout.append(cue)
@@ -144,20 +158,21 @@ class Subtitles:
         last_end = 0.0
         for cue in self._cues:
             for utterance in cue.utterances:
+                # A run ends before another speaker, before text without letters, and at a long pause.
                 has_letters = _has_letters(utterance.text)
                 if run and (utterance.before or not has_letters or cue.start - last_end > _LONGEST_PAUSE):
                     yield run
                     run = []
                 if has_letters:
                     run.append(utterance)
-                else:
+                else:  # copied
                     utterance.translation.append(utterance.text)
             last_end = cue.end
         if run:
             yield run
 
     def written(self, translations: Sequence[str], language: str) -> str:
-        """Return the file with the translations of `texts`; it does not name their `language`."""
+        """Return the file with the translations of `texts`; `language` is unused, as subtitles do not name theirs."""
         # 1. Spread each sentence over its cues.
         for parts, translation in zip(self._sentences, translations, strict=True):
             shares = divided(translation, [len(text) for _, text in parts])
@@ -195,7 +210,8 @@ def divided(text: str, weights: Sequence[int]) -> list[str]:
         goal = lengths[-1] * share / sum(weights)
         least = min(start + 1, len(words))
         most = max(least, len(words) - (len(weights) - number))
-        end = min(range(least, most + 1), key=lambda count, goal=goal: abs(lengths[count] - goal))  # type: ignore[misc]
+        distances = [abs(length - goal) for length in lengths[least : most + 1]]
+        end = least + distances.index(min(distances))
         parts.append(" ".join(words[start:end]))
         start = end
     return parts

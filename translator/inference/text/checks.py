@@ -13,7 +13,7 @@ _NUMBERS_SHOWN: Final = 10  # of lines, in a warning
 
 def checked_texts(texts: Iterable[str], name: str) -> list[str]:
     """Return `texts` as a list; raise InputError, with the argument's `name`, for an item that is not valid text."""
-    # A text is a sequence of texts, its characters, so a forgotten list would be translated letter by letter.
+    # In Python, a text is a sequence of texts: without this check, a single text would be translated letter by letter.
     if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
         kind = type(texts).__name__
         raise InputError(f"{name} must be a list of texts, not of type {kind}; for one text, use translate(text)")

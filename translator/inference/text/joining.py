@@ -2,7 +2,7 @@
 
 import heapq
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any
@@ -22,8 +22,11 @@ def join_segments(
         ranked: whether to return the best combinations, best first. Otherwise draws are joined by number: the first of
             each segment, the second of each, and so on.
     """
-    draws = itertools.islice(zip(*segments, strict=False), count)
-    combinations = _best_combinations(segments, count) if ranked and count > 1 else draws
+    combinations: Iterable[Sequence[Translation]]
+    if ranked and count > 1:
+        combinations = _best_combinations(segments, count)
+    else:  # by number; the first of each segment are also the best combination
+        combinations = itertools.islice(zip(*segments, strict=False), count)
     return [_joined(parts, between) for parts in combinations]
 
 

@@ -57,17 +57,21 @@ def _clause_segments(sentence: str, lengths: Lengths, room: int) -> list[str]:
 
 def _even_segments(parts: Sequence[str], lengths: Lengths, room: int) -> list[str]:
     """Return `parts` joined into the fewest segments that fit, with the longest as short as possible."""
-    # With the number of segments fixed, find by bisection the smallest limit that still reaches it. So no segment is a
-    # short remainder, which would lack its context.
+    # 1. Find by bisection the smallest limit of a segment's length with which there are no more segments than with
+    # `room`. So no segment is a short remainder, which would lack its context.
     sizes = lengths(parts)
     fewest = len(_groups(parts, sizes, room))
 
     def is_enough(limit: int) -> bool:
         return len(_groups(parts, sizes, limit)) <= fewest
 
-    shortest_limit = 1 + bisect.bisect_left(range(1, room), True, key=is_enough)
+    # The index of limit 1 is 0. If no smaller limit than `room` is enough, the index is that of `room`.
+    index = bisect.bisect_left(range(1, room), True, key=is_enough)
+    smallest_limit = index + 1
+
+    # 2. Join the parts of each segment.
     segments: list[str] = []
-    for texts in _groups(parts, sizes, shortest_limit):
+    for texts in _groups(parts, sizes, smallest_limit):
         joined = " ".join(texts)
         # The sum of the lengths is an estimate: a group that does not fit stays split.
         segments += [joined] if lengths([joined])[0] <= room else texts

@@ -31,7 +31,7 @@ def find_without_loops(searcher: Searcher, subword: SubwordPair, request: Search
     """
     # 1. Search equal rows once. Without this, a line of a letter a thousand times over takes minutes: each of its
     # segments runs to the length limit.
-    firsts = request.first_equals()
+    firsts = request.first_equals()  # for each row, the number of the first row that equals it
     distinct_numbers = list(dict.fromkeys(firsts))
     distinct = request.select(distinct_numbers)
     hypotheses = searcher.find(distinct)
@@ -44,12 +44,13 @@ def find_without_loops(searcher: Searcher, subword: SubwordPair, request: Search
 
     # 3. Search these again, without repeated pieces, and take what has fewer looping words.
     if loops:
+        # The setting is 0 if it is off; a smaller one of the user forbids more, so it stays.
         no_repeat_ngram = min(request.config.no_repeat_ngram or _FORBIDDEN_PIECES, _FORBIDDEN_PIECES)
         without_ngrams = request.config.model_copy(update={"no_repeat_ngram": no_repeat_ngram})
         second_request = replace(distinct.select(list(loops)), config=without_ngrams, no_doubles=True)
         second_hypotheses = searcher.find(second_request)
         second_loops = _looping_words_of_best(subword, second_request, second_hypotheses)
-        for place, number in enumerate(loops):
+        for place, number in enumerate(loops):  # of a row in the second request, and in the first
             if second_loops.get(place, 0) < loops[number]:
                 hypotheses[number] = second_hypotheses[place]
 

@@ -47,17 +47,17 @@ def output_texts(
     into_persian = normalizer.languages[1] == PERSIAN
     texts = []
     for text in subword.target.decode_ids(rows):
-        # 1. The spelling of Latin words, and of Persian ones with their half-spaces.
+        # 1. Correct the spelling of Latin words, and of Persian ones with their half-spaces.
         if into_persian:
             text = with_source_spelling(text, source)
             if search.orthography:
                 text = normalizer.unify_orthography(text)
 
-        # 2. The doubled ending of a translation that a minimum length made longer.
+        # 2. Remove the doubled ending of a translation that a minimum length made longer.
         if search.min_length_ratio > 0:
             text = without_second_ending(text, source)
 
-        # 3. The copied parts.
+        # 3. Put the copied parts in place.
         texts.append(one_line(put_back(text, segment.copied, segment.source)))
     return texts
 
@@ -82,7 +82,7 @@ def with_source_spelling(text: str, source: str) -> str:
         if not similar_words:
             return match[0]
         # A word that touches a Persian one gets the space that it lacks.
-        touches_word = text[match.start() - 1 : match.start()].isalpha()
+        touches_word = text[match.start() - 1 : match.start()].isalpha()  # the slice is empty at the start of the text
         space = " " if touches_word else ""
         return f"{space}{spellings[similar_words[0]]}"
 

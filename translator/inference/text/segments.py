@@ -35,8 +35,8 @@ class SegmentReader:
             subword: both subword models.
             normalizer: the rules that were applied to the training text.
             max_length: maximum length of a segment in tokens, EOS included.
-            search: whether each sentence is a segment (otherwise a whole text is one, if it fits), and whether typing
-                errors are corrected.
+            search: settings that say whether each sentence is a segment (otherwise a whole text is one, if it fits),
+                whether typing errors are corrected, and which tag a source gets.
         """
         self._model = subword.source
         self._language = normalizer.languages[0]
@@ -75,7 +75,7 @@ class SegmentReader:
         # 1. Part each text into sentences to translate and text to copy. Read the sentences.
         sentences: list[tuple[int, str, str]] = []  # the index of its text, a sentence, and what is copied after it
         source_texts: list[SourceText] = []  # of the sentences
-        between: list[list[str]] = []
+        between: list[list[str]] = []  # of each text; so far, what is copied before its first sentence
         foreign_lines: list[int] = []
         for line, text in enumerate(texts):
             text_sentences, (before, *after), is_foreign = part_text(
@@ -96,7 +96,8 @@ class SegmentReader:
         # 2. Encode all sentences together, which is faster than one by one.
         all_ids = self._model.encode([source_text.text for source_text in source_texts])
 
-        # 3. Split the sentences that are too long.
+        # 3. Split the sentences that are too long. In `between`, a space follows each segment. What is copied after the
+        # sentence replaces the space after its last segment.
         segments: list[Segment] = []
         for (line, sentence, following), source_text, ids in zip(sentences, source_texts, all_ids, strict=True):
             text_between = between[line]
@@ -106,7 +107,7 @@ class SegmentReader:
                 text_between.append(" ")
             if ids:
                 text_between[-1] = following
-            else:  # nothing but copied text is left
+            else:  # the sentence has no tokens, so it is copied, too
                 text_between[-1] += copied_line(sentence) + following
         return segments, between
 

@@ -141,11 +141,12 @@ def _white_space_between_sentences(text: str, *, lower_case: bool) -> Iterator[r
     """Yield the white space after each sentence of `text` that white space follows."""
     sentence_start = 0
     word_start = 0
-    last_word = ""  # that is no ornament
+    last_word = ""  # the last word of the sentence so far that is no ornament
     for gap in _GAP.finditer(text):
-        # 1. Is there a word with a mark, perhaps with an emoji, a smiley or a footnote mark after it?
+        # 1. May the word before the white space end a sentence? An ornament may, if the word before it does.
         ends_in_letter = text[gap.start() - 1].isalpha()
         is_ornament = False
+        # No ornament but a smiley, such as xD, ends in a letter, so most words are spared the slow match.
         if not ends_in_letter or text[word_start] in _SMILEY_STARTS:
             is_ornament = _ORNAMENTS.match(text, word_start, gap.start()) is not None
         if not is_ornament:
@@ -163,6 +164,7 @@ def _white_space_between_sentences(text: str, *, lower_case: bool) -> Iterator[r
             is_end = False
         else:
             is_end = _ends_sentence(last_word, text, gap.end(), lower_case=lower_case)
+            # People also write an emoji in place of a mark: I am happy 😀 We won.
             is_end = is_end or (is_ornament and last_word != "" and _begins_with_first_word(text, gap.end()))
         word_start = gap.end()
         if is_end:
@@ -184,7 +186,7 @@ def _begins_with_first_word(text: str, start: int) -> bool:
 
 def _ends_without_space(text: str, start: int, end: int, *, lower_case: bool) -> Iterator[int]:
     """Yield the places between `start` and `end` where a sentence ends and the next one begins without white space."""
-    addresses: list[tuple[int, int]] | None = None
+    addresses: list[tuple[int, int]] | None = None  # a stack with the first one on top, made when it is needed
     for match in _MARK_WITHOUT_SPACE.finditer(text, start, end):
         # The word before the mark, as much of it as an abbreviation may have.
         words = text[max(start, match.start() - _LONGEST_ABBREVIATION) : match.start()].split()
@@ -195,9 +197,10 @@ def _ends_without_space(text: str, start: int, end: int, *, lower_case: bool) ->
             continue
         if _is_item_number(text, start, match.end()):
             continue
+        # A mark inside an address or a file name ends nothing. Drop the addresses before the mark; the next one begins
+        # after the mark, or the mark is inside it.
         if addresses is None:
-            addresses = list(_addresses(text, start, end))
-            addresses.reverse()
+            addresses = list(_addresses(text, start, end))[::-1]
         while addresses and addresses[-1][1] <= match.start():
             addresses.pop()
         if not addresses or addresses[-1][0] > match.start():
@@ -217,7 +220,7 @@ def _addresses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def _may_meet(word: str, mark: str, next_word: str, *, lower_case: bool) -> bool:
     """Return whether `word` with its `mark` may end a sentence although `next_word` follows without white space."""
     last_letters = _LAST_LETTERS.search(word)
-    letters = last_letters[0] if last_letters else ""
+    letters = last_letters[0] if last_letters else ""  # at the end of the word
     is_stop = mark == "."
     # 1. A word that begins sentences; a single letter may be an initial or a version.
     if next_word in ("I", "A"):
@@ -232,8 +235,10 @@ def _may_meet(word: str, mark: str, next_word: str, *, lower_case: bool) -> bool
     if next_word.istitle() and len(next_word) > 1:
         return not is_stop or (len(letters) > 1 and len(letters) == len(word) and not letters[0].isupper())
     # 4. A small letter begins a sentence only in a text without capitals.
-    is_known = not mark.strip("!?؟") or (is_stop and next_word.capitalize() in _FIRST_WORDS)
-    return lower_case and is_known and len(letters) > 1 and len(next_word) > 2
+    # And a full stop there may belong to an address, so only a word that usually begins a sentence may follow it.
+    is_exclamation_or_question = mark.strip("!?؟") == ""
+    is_clear_end = is_exclamation_or_question or (is_stop and next_word.capitalize() in _FIRST_WORDS)
+    return lower_case and is_clear_end and len(letters) > 1 and len(next_word) > 2
 
 
 def _ends_sentence(word: str, text: str, next_start: int, *, lower_case: bool) -> bool:
@@ -243,6 +248,7 @@ def _ends_sentence(word: str, text: str, next_start: int, *, lower_case: bool) -
     """
     # 1. Part the word from its marks: (Yes!")[1] is the body (Yes, the mark !, the closing marks ") and a footnote.
     word = _LAST_ORNAMENTS.sub("", _TAGS_OF_WORD.sub("", word) if ">" in word else word)
+    # Emphasis is two signs at the end, or signs at both ends; a single sign at the end may be a mark of something else.
     if word.endswith(("**", "__")) or word.startswith(tuple(_EMPHASIS)):
         word = word.rstrip(_EMPHASIS)
     marked = word.rstrip(_CLOSING)
@@ -255,10 +261,10 @@ def _ends_sentence(word: str, text: str, next_start: int, *, lower_case: bool) -
     # 2. Does the sentence go on after the mark?
     next_match = _NEXT_WORD.match(text, next_start)
     next_word = next_match[1] if next_match else ""
-    is_small = next_word.islower()  # but not iPhone
+    is_small = next_word.islower()  # False for iPhone, which may begin a sentence
     is_ellipsis = mark == "…" or mark.startswith("..")
     in_quotation = any(sign in _QUOTATION_MARKS for sign in closing)
-    if next_word[:1] in tuple(_INSIDE):
+    if next_word and next_word[0] in _INSIDE:
         return False
     is_question = mark.endswith(("?", "؟")) and not closing  # people type: Really? i am late
     if is_small and (in_quotation or is_ellipsis or not (lower_case or is_question)):

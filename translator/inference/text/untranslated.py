@@ -70,7 +70,9 @@ def part_text(text: str, reader: SourceReader, script: str, *, split: bool) -> t
     # stands beside the others.
     sentences: list[str] = []
     between: list[str] = []
-    copied_parts = [LINE_BREAK.split(_indentation(text))[-1]]  # since the last translated sentence; maybe very many
+    # What is copied after the last sentence to translate, at first the indentation of the first line that is not blank.
+    # A list, because these parts may be very many.
+    copied_parts = [LINE_BREAK.split(_indentation(text))[-1]]
     is_foreign = False
     for sentence in all_sentences:
         copied_parts.append(" " if LINE_BREAK.search(sentence.before) else sentence.before)
@@ -92,9 +94,9 @@ def part_text(text: str, reader: SourceReader, script: str, *, split: bool) -> t
 
     # 3. A text without any sentence to translate is copied as a whole, with its white space.
     if not sentences:
-        parts = split_at_breaks(given_text)
+        parts = split_at_breaks(given_text)  # text at even places, tags that break a line between
         if not is_foreign:
-            parts[::2] = map(reader.with_target_numbers, parts[::2])  # not those of tags
+            parts[::2] = map(reader.with_target_numbers, parts[::2])  # numbers in tags stay
         between = [copied_line("".join(parts))]
     return sentences, between, is_foreign
 
@@ -136,6 +138,7 @@ def cut_marks(text: str) -> tuple[str, str, str]:
     start = before.end() if before else 0
     after = _ORNAMENTS_AFTER.search(text, start)
     end = after.start() if after else len(text)
+    # Marks of emphasis around the whole sentence stand beside it.
     if emphasized := _EMPHASIZED.fullmatch(text, start, end):
         start, end = emphasized.span(2)
     return text[:start], text[start:end], text[end:]
