@@ -1,40 +1,12 @@
-"""Persian to English: data, translations, pages and exports follow the direction of a recipe."""
+"""Persian to English: translations, evaluations and exports follow the direction of a recipe."""
 
 import re
 from pathlib import Path
 
 import pytest
-from starlette.testclient import TestClient
 
 from tests.fence.files import read_lines
 from tests.support.command_line import succeed
-from translator import Translator
-from translator.data import DataHandler, DataPosition
-from translator.run.folder import RunFolder
-from translator.serve import Limits
-from translator.serve.app import make_app
-
-
-@pytest.fixture(scope="module")
-def data(reverse_run: Path) -> DataHandler:
-    return DataHandler(RunFolder(reverse_run).config())
-
-
-@pytest.mark.parametrize("split", ["train", "validation"])
-def test_batches_have_persian_sources_and_english_labels(data: DataHandler, split: str) -> None:
-    if split == "train":
-        batch, _ = next(data.train_batches(DataPosition()))
-    else:
-        batch = next(iter(data.validation_batches()))
-    sources = " ".join(data.subword.source.decode_ids(batch.source.tolist()))
-    labels = " ".join(data.subword.target.decode_ids(batch.labels.tolist()))
-    assert re.search("[آ-ی]", sources) and not re.search("[a-z]", sources)
-    assert re.search("[a-z]", labels) and not re.search("[آ-ی]", labels)
-
-
-def test_only_english_as_a_source_is_folded_and_corrected(data: DataHandler) -> None:
-    assert data.subword.source.normalized("ABC") == "ABC"
-    assert data.subword.correct_spelling("whree") == "whree"
 
 
 def test_both_directions_share_the_prepared_text(reverse_run: Path) -> None:
@@ -61,13 +33,6 @@ def test_an_evaluation_and_its_page_follow_the_direction(reverse_run: Path) -> N
     assert '<p class="text" lang="fa" dir="rtl">' in page
     assert '<p class="text" lang="en" dir="ltr">' in page
     assert page.count("latin_words") == 1, "a reader may look for it, but it is a mistake in Persian alone"
-
-
-def test_the_served_page_follows_the_direction(reverse_run: Path) -> None:
-    with TestClient(make_app(Translator.load(reverse_run), Limits()), base_url="http://localhost") as api:
-        page = api.get("/").text
-    assert "Translate Persian into English" in page
-    assert '<textarea id="text" lang="fa" dir="rtl"' in page
 
 
 def test_the_model_card_follows_the_direction(reverse_run: Path, tmp_path: Path) -> None:
