@@ -32,9 +32,9 @@ def expected_magnitude(name: str) -> float:
     if "norm" in name:
         return 1.0
     if name.endswith("table"):
-        return 0.5**0.5
+        return math.sqrt(0.5)
     if not name.startswith(("encoder", "decoder")):
-        return 128**-0.5
+        return 1 / math.sqrt(128)
     width = 256 if "feed_forward" in name else 128
     depth = 1
     if name.endswith(("output.weight", "outer.weight")):

@@ -86,7 +86,7 @@ def test_an_update_with_a_nonfinite_loss_is_skipped(value: float, clip: float | 
 
 def test_the_dropout_of_an_update_depends_on_seed_number_and_rank_alone() -> None:
     step = step_of([rows_of(random_pairs(8), pairs_a_row=4)])
-    losses = set()
+    losses: set[float] = set()
     for seed, number, rank in ((1, 1, 0), (1, 1, 0), (2, 1, 0), (1, 2, 0), (1, 1, 1)):
         learner = replace(learner_of(dropout=0.3), seed=seed, rank=rank)
         torch.rand(len(losses))  # another state of the generator

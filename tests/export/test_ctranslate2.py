@@ -1,4 +1,4 @@
-"""An exported model gives the same probabilities in CTranslate2; the fence compares what both engines find."""
+"""An exported model gives the same probabilities in CTranslate2, and nearly the same search results as in torch."""
 
 import itertools
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import pytest
 import torch
 
-from tests.support.export_stand_ins import POST, SMALL, sample_rows, stand_in
+from tests.support.export_stand_ins import POST, SMALL, sample_rows, stand_in, taught
 from translator.config import SearchConfig
 from translator.core.hypothesis import Hypothesis
 from translator.errors import ConfigError
@@ -70,6 +70,18 @@ def test_every_architecture_gives_the_same_tokens_and_probabilities(
     for target, hypothesis, other in zip(targets, scored, reference.score(rows, targets, BEAM.settings), strict=True):
         assert list(hypothesis.tokens) == target
         assert hypothesis.token_scores == pytest.approx(other.token_scores, abs=1e-4)
+
+
+def test_beam_search_mostly_matches_torch_and_stops_no_earlier(
+    subword: SubwordPair, rows: list[list[int]], tmp_path: Path
+) -> None:
+    """The model is unsure: the first hypotheses of a beam are seldom its best."""
+    unsure = taught(POST, subword, steps=30)
+    write_ctranslate2(tmp_path, unsure, POST, subword)
+    searcher = Ctranslate2Searcher(tmp_path, subword, POST.max_positions, workers=2)
+    request = SearchRequest(rows, SearchConfig(beam_size=3, length_normalization="average", length_penalty=2.0), 3)
+    pairs = zip(best_of(searcher.find(request)), best_of(TorchSearcher([unsure], CPU).find(request)), strict=True)
+    assert sum(hypothesis.tokens == reference.tokens for hypothesis, reference in pairs) >= 24
 
 
 @pytest.fixture(scope="module")

@@ -31,10 +31,11 @@ def test_a_published_client_gets_languages_and_translations(address: str) -> Non
     assert [(language["code"], language["targets"]) for language in languages] == [("en", ["fa"]), ("fa", [])]
 
 
-def test_a_list_is_translated_as_json_or_a_form(address: str) -> None:
+def test_a_text_a_list_and_forms_are_translated(address: str) -> None:
+    assert posted(address, q="the cat\n\nthe dog").json() == {"translatedText": "the cat\n\nthe dog"}
     several = {**PAIR, "q": ["the cat", "the dog"]}
-    for request in ({"json": several}, {"data": several}):
-        assert httpx2.post(f"{address}translate", **request).json() == {"translatedText": several["q"]}
+    assert posted(address, **several).json() == {"translatedText": several["q"]}
+    assert httpx2.post(f"{address}translate", data=several).json() == {"translatedText": several["q"]}
     fields = [(name, (None, value)) for name, value in {**PAIR, "q": "the cat"}.items()]
     assert httpx2.post(f"{address}translate", files=fields).json() == {"translatedText": "the cat"}
 

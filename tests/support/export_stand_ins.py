@@ -9,9 +9,10 @@ from translator.checkpoint.files import save_checkpoint
 from translator.checkpoint.retention import mark_best
 from translator.checkpoint.state import CheckpointState
 from translator.config import ModelConfig, parse_config
-from translator.core import PAD
+from translator.core import PAD, SOS
 from translator.core.transformer import Transformer
 from translator.corpus.normalizer.normalizer import CURRENT_RULES
+from translator.data import collate_source
 from translator.run.folder import RunFolder
 from translator.subword import SubwordPair
 
@@ -63,6 +64,40 @@ def stand_in(config: ModelConfig, subword: SubwordPair, seed: int = 1) -> Transf
         for embedding in (model.source_embedding, model.target_embedding):
             assert bool(embedding.tokens.weight[PAD].abs().sum() > 0), "a row of zeros would hide what PAD does"
     return model
+
+
+def taught(config: ModelConfig, subword: SubwordPair, steps: int = 120) -> Transformer:
+    """Return a model that has seen enough of the sample to tell sentences apart and to end most of its own."""
+    torch.manual_seed(1)
+    without_dropout = config.model_copy(update={"dropout": 0.0})
+    model = Transformer(without_dropout.settings, subword.source.vocabulary_size, subword.target.vocabulary_size)
+    optimizer = torch.optim.Adam(model.parameters())
+
+    # Batches of 16 sentences of similar lengths, in random order.
+    pairs = sorted(sample_pairs("train")[:1200], key=lambda pair: len(pair[0]))
+    sources = subword.source.encode([english for english, _ in pairs])
+    targets = subword.target.encode([persian for _, persian in pairs])
+    batch_size = 16
+    starts = (batch_size * torch.randperm(len(pairs) // batch_size)).tolist()
+
+    for step in range(steps):
+        start = starts[step % len(starts)]
+        source = collate_source(sources[start : start + batch_size])
+        labels = collate_source(targets[start : start + batch_size])
+        first_column = labels.new_full((len(labels), 1), SOS)
+        target_input = torch.cat((first_column, labels[:, :-1]), dim=1)
+
+        # The learning rate rises in the first 20 steps.
+        for group in optimizer.param_groups:
+            group["lr"] = 5e-3 * min(1.0, (step + 1) / 20)
+
+        logits = model(source, target_input)
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=PAD)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    return model.eval()
 
 
 def small_run(folder: Path, subword_folder: Path, step: int = 5, rules: str = "") -> RunFolder:
