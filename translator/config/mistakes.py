@@ -59,12 +59,13 @@ _CHOICE: Final = re.compile(r"literal\[.*\]|constrained-(int|float)|int|float")
 """Names that pydantic gives to the members of a union."""
 
 
-def explain(details: Sequence[Mapping[str, Any]], document: Document) -> list[str]:
+def explain(details: Sequence[Mapping[str, Any]], document: Document, ignored: Sequence[str] = ()) -> list[str]:
     """Return one line for each key with mistakes: its place in `document`, its path, and all that is wrong with it.
 
     Args:
         details: the errors that pydantic found.
         document: the values, and the place of each.
+        ignored: types of errors that have no line.
     """
     # pydantic drops invalid items and may then call the list too short: report only the mistakes inside it.
     holders: set[KeyPath] = set()
@@ -76,6 +77,8 @@ def explain(details: Sequence[Mapping[str, Any]], document: Document) -> list[st
     reasons: dict[KeyPath, list[str]] = {}
     for detail in details:
         path = detail["loc"]
+        if detail["type"] in ignored:
+            continue
         if detail["type"] == "rules":
             for mistake in detail["ctx"]["mistakes"]:
                 conflicting = [(*path, *_key_path(key)) for key in mistake.keys]
