@@ -24,7 +24,7 @@ from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.public_corpora import DATASETS, Dataset, RemoteFile, find_dataset
 from translator.corpus.reading.pairs import read_pairs
 from translator.corpus.sources import corpora_in_arguments
-from translator.errors import CorpusError, InputError
+from translator.errors import CorpusError
 
 PAIRS = [("A book.", "یک کتاب."), ("Two books.", "دو کتاب."), ("The end.", "پایان.")]
 ENGLISH = "".join(f"{english}\n" for english, _ in PAIRS).encode()
@@ -229,17 +229,3 @@ def test_a_file_placed_by_hand_is_used_if_valid_and_never_overwritten(server: Se
 def test_a_corpus_of_opus_has_the_address_of_its_version(name: str, file: str) -> None:
     (remote_file,) = find_dataset(f"opus:{name}").files
     assert remote_file.address == f"https://object.pouta.csc.fi/OPUS-{name}/moses/{file}"
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("opus:CCMatrix", "give opus:NAME/VERSION .* opus:CCMatrix/v1"),
-        ("opus:../v1", "give opus:NAME/VERSION"),
-        ("opus:A/v1/x", "give opus:NAME/VERSION"),
-        ("europarl", "corpora to download: mizan, tatoeba, flores200, ntrex128, wmt24pp, opus:NAME/VERSION"),
-    ],
-)
-def test_a_wrong_name_is_refused_with_those_that_there_are(name: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        find_dataset(name)

@@ -1,5 +1,6 @@
 """The normalizer: each rule alone, all together, idempotent, and as the file of its rules says."""
 
+import functools
 import hashlib
 import json
 import re
@@ -52,6 +53,7 @@ CONFIGS = st.builds(
     orthography=st.booleans(),
 )
 ALL_RULES = Normalizer(NormalizationConfig())
+normalizer_of = functools.cache(Normalizer)  # of a configuration; the rules take time to compile
 
 
 def alone(key: str, value: bool | str) -> Normalizer:
@@ -80,6 +82,9 @@ def test_a_configuration_chooses_the_rules(settings_of_rules: dict[str, object],
     assert Normalizer(NormalizationConfig.model_validate(settings_of_rules)).target(text) == normal
 
 
+RULES_OF_FILE = json.loads(CURRENT_RULES.to_json())
+
+
 @pytest.fixture(scope="module")
 def normalize_of_page() -> Callable[..., str]:
     """Return the function on the page about the file: it applies every rule to every text."""
@@ -95,11 +100,10 @@ def normalize_of_page() -> Callable[..., str]:
 def test_text_is_normalized_as_the_page_says_and_a_second_time_changes_nothing_more(
     normalize_of_page: Callable[..., str], config: NormalizationConfig, text: str
 ) -> None:
-    normalizer = Normalizer(config)
-    data = json.loads(CURRENT_RULES.to_json())
+    normalizer = normalizer_of(config)
     for language, normalize in (("english", normalizer.source), ("persian", normalizer.target)):
         normal = normalize(text)
-        assert normalize_of_page(text, data, config.model_dump(), language, FUNCTIONS) == normal
+        assert normalize_of_page(text, RULES_OF_FILE, config.model_dump(), language, FUNCTIONS) == normal
         assert normalize(normal) == normal
         if config.rules == "standard":
             assert normal == " ".join(normal.split())

@@ -71,9 +71,12 @@ def test_a_page_with_any_text_is_safe_html(texts: list[str], trick: str) -> None
     assert "49" not in "".join(harmless(html, scripts=1).texts["h1"])
 
 
-def test_the_page_of_a_large_test_set_shows_only_the_first_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_of_one_system_marks_words_of_references_and_shows_the_first_sentences(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("translator.evaluation.evaluation_page.MAX_SENTENCES", 2)
     html = page_of(FIRST)
+    assert "<del>دو</del>" in html
     assert "1 more sentences are in the saved files only" in html
     assert 's-1-2"' in html
     assert 's-1-3"' not in html

@@ -36,6 +36,13 @@ def test_a_run_is_read_as_its_newest_evaluation(runs: tuple[str, str]) -> None:
     assert second.hypotheses == tuple(REFERENCES)
 
 
+def test_a_sentence_has_those_references_that_are_not_blank(tmp_path: Path) -> None:
+    source = write(tmp_path / "news.en", SOURCES)
+    sides = [write(tmp_path / "news.fa", REFERENCES), write(tmp_path / "more.fa", ["یک", "", "سه"])]
+    ((first, _),) = read_systems(sides, source=source, references=sides)
+    assert first.text.references == ((REFERENCES[0], "یک"), (REFERENCES[1],), (REFERENCES[2], "سه"))
+
+
 def test_a_text_file_needs_the_name_of_its_test_set_if_the_run_has_several(
     tmp_path: Path, runs: tuple[str, str]
 ) -> None:

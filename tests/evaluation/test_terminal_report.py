@@ -54,11 +54,11 @@ def test_a_table_has_the_same_cells_in_every_form(form: Form, lines: list[str]) 
 
 
 def test_terms_with_their_translation_are_counted_beside_the_other_tables() -> None:
-    text = translated(["کتاب و دفتر", "کتاب"], sources=["The book and the lamp.", "The book."])
+    text = translated(["کتاب و دفتر", "کتاب"], sources=["The book, a book and the lamp.", "The book."])
     tables = evaluation_tables(
         compare_systems([with_scores(text)]), glossary=Glossary({"book": "کتاب", "lamp": "چراغ"})
     )
-    assert tables[-1].rows == [["terms", "2 of 3 (66.7%)"]]
+    assert tables[-1].rows == [["terms", "2 of 4 (50.0%)"]]
 
 
 def test_each_source_has_the_score_of_its_own_sentences() -> None:

@@ -26,3 +26,13 @@ def test_allowed_changes_are_recorded_and_become_the_run_configuration(tiny: Any
     }
     assert run.sessions() == [{"written": "now", "changed": changed_keys}]
     assert run.check(changed_config) == ()
+
+
+def test_other_subword_models_replace_those_of_an_earlier_start(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run")
+    model = tmp_path / "prepared" / "joint.model"
+    model.parent.mkdir()
+    for content in (b"old", b"new"):
+        model.write_bytes(content)
+        run.keep_subword(model.parent, "{}")
+        assert (run.subword_folder / model.name).read_bytes() == content

@@ -1,8 +1,9 @@
-"""Pages: templates escape everything, hidden characters are shown, scripts cannot break out of the page."""
+"""Pages: hidden characters are shown, and small shares are no zero."""
 
 import pytest
 
 from tests.support.html_page import Page
+from translator.run import pages
 from translator.run.pages import visible
 
 
@@ -20,3 +21,7 @@ def test_hidden_and_lost_characters_are_marked_with_their_names(character: str, 
     page = Page(visible(f"a{character}b"))
     assert page.text == f"a{shown}b"
     assert page.titles == [title]
+
+
+def test_a_small_share_is_never_shown_as_zero() -> None:
+    assert pages._ENVIRONMENT.from_string("{{ x | percent }}").render(x=0.0004) == "&lt;0.1%"

@@ -25,10 +25,6 @@ def test_a_term_and_a_number_get_placeholders_in_their_order() -> None:
     assert list(copied.values()) == ["gate", "12", "gate", "3"]
 
 
-def test_kept_terms_are_counted() -> None:
-    assert GLOSSARY.kept("a gate, a gate and a network", "دروازه و شبکه") == (2, 3)
-
-
 def test_a_file_has_a_term_on_each_line(tmp_path: Path) -> None:
     file = tmp_path / "terms.tsv"
     file.write_text("gate\tدروازه\n\n neural  network \tشبکهٔ  عصبی\ngate\tدروازه\n", encoding="utf-8-sig")

@@ -106,8 +106,7 @@ def _checked(document: Document, overrides: Sequence[str], ignored: Sequence[str
     try:
         return Config.model_validate(document.values)
     except ValidationError as error:
-        details = [detail for detail in error.errors(include_url=False) if detail["type"] not in ignored]
-        document.problems += explain(details, document)
+        document.problems += explain(error.errors(include_url=False), document, ignored)
         return None
 
 

@@ -59,12 +59,13 @@ _CHOICE: Final = re.compile(r"literal\[.*\]|constrained-(int|float)|int|float")
 """Names that pydantic gives to the members of a union."""
 
 
-def explain(details: Sequence[Mapping[str, Any]], document: Document) -> list[str]:
+def explain(details: Sequence[Mapping[str, Any]], document: Document, ignored: Sequence[str] = ()) -> list[str]:
     """Return one line for each key with mistakes: its place in `document`, its path, and all that is wrong with it.
 
     Args:
         details: the errors that pydantic found, each with the path of its key as `loc`.
         document: the values, and the place of each.
+        ignored: types of errors that have no line.
     """
     # 1. The sections and lists around the mistakes. pydantic drops invalid items and may then call their list too
     # short, so a mistake of a list that has mistakes inside it is not reported.
@@ -77,6 +78,8 @@ def explain(details: Sequence[Mapping[str, Any]], document: Document) -> list[st
     reasons: dict[KeyPath, list[str]] = {}
     for detail in details:
         path = detail["loc"]
+        if detail["type"] in ignored:
+            continue
         if detail["type"] == "rules":  # our own rules: `path` is their section
             for keys, reason in detail["ctx"]["mistakes"]:
                 conflicting = [(*path, *_key_path(key)) for key in keys]
