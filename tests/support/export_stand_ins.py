@@ -10,9 +10,9 @@ from translator.checkpoint.retention import mark_best
 from translator.checkpoint.state import CheckpointState
 from translator.config import ModelConfig, parse_config
 from translator.core import PAD, SOS
+from translator.core.batch import collate_source
 from translator.core.transformer import Transformer
 from translator.corpus.normalizer.normalizer import CURRENT_RULES
-from translator.data import collate_source
 from translator.run.folder import RunFolder
 from translator.subword import SubwordPair
 
