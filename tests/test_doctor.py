@@ -36,17 +36,19 @@ def test_a_machine_with_a_full_disk_cannot_train(
 
 def test_folder_check_reports_a_disk_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "symlink_to", Mock(side_effect=OSError))
-    assert examine_place("runs/", tmp_path).verdict == "wrong"
+    verdict, *_ = examine_place("runs/", tmp_path)
+    assert verdict == "wrong"
 
 
 def test_gpus_have_their_precision_or_what_keeps_torch_from_using_them(monkeypatch: pytest.MonkeyPatch) -> None:
     use_torch(monkeypatch, ["T4", "V100"], "13.0", CUDA_13)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: Mock(total_memory=15 << 30))
-    findings = {finding.name: finding for finding in examine_devices()}
-    assert findings["GPU 0"].found == "Tesla T4, 15 GiB; training computes in fp16"
-    assert findings["GPU 1"].verdict == "note"
-    assert "no code for GPU 1 (Tesla V100, compute capability 7.0)" in findings["GPU 1"].found
-    assert "docs/training.md" in findings["GPU 1"].found
+    findings = {name: (verdict, text) for verdict, name, text in examine_devices()}
+    assert findings["GPU 0"] == ("ok", "Tesla T4, 15 GiB; training computes in fp16")
+    verdict, problem = findings["GPU 1"]
+    assert verdict == "note"
+    assert "no code for GPU 1 (Tesla V100, compute capability 7.0)" in problem
+    assert "docs/training.md" in problem
 
 
 @pytest.mark.parametrize("kind", [ImportError, OSError, RuntimeError])
@@ -61,5 +63,4 @@ def test_a_torch_that_cannot_be_loaded_is_a_finding(kind: type[Exception], monke
     with monkeypatch.context() as patch:
         patch.setattr(builtins, "__import__", load)
         (finding,) = examine_devices()
-    assert finding.verdict == "wrong"
-    assert finding.found == "cannot be loaded: libcudart.so.13: cannot open shared object file"
+    assert finding == ("wrong", "torch", "cannot be loaded: libcudart.so.13: cannot open shared object file")

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from translator.errors import StorageError
 from translator.run.files import storage_errors
@@ -16,19 +16,18 @@ _GIB: Final = 1 << 30
 _DISK_FOR_SAMPLE: Final = 128 << 20
 
 
-class Finding(NamedTuple):
-    """One line of the table."""
+Finding = tuple[Literal["ok", "note", "wrong"], str, str]
+"""A line of the table: the verdict, what was examined, and what there is.
 
-    verdict: Literal["ok", "note", "wrong"]  # `note`: training works without it; `wrong`: training is impossible
-    name: str
-    found: str
+`note`: training works without it; `wrong`: training is impossible.
+"""
 
 
 def examine(folder: Path) -> list[Finding]:
     """Return all findings for work in `folder`."""
     return [
-        Finding("ok", "Python", f"{platform.python_version()} ({sys.executable})"),
-        *(Finding("ok", package, version) for package, version in package_versions().items()),
+        ("ok", "Python", f"{platform.python_version()} ({sys.executable})"),
+        *(("ok", package, version) for package, version in package_versions().items()),
         *examine_devices(),
         examine_place("runs/", folder / "runs"),
         examine_place("data/", folder / "data"),
@@ -45,7 +44,7 @@ def examine_devices() -> Iterator[Finding]:
         from translator.speed.gpu_support import WHAT_TO_INSTALL, gpu_count, gpu_problem
         from translator.training.precision import choose_precision
     except (ImportError, OSError, RuntimeError) as error:
-        yield Finding("wrong", "torch", f"cannot be loaded: {str(error).strip().splitlines()[0]}")
+        yield "wrong", "torch", f"cannot be loaded: {str(error).strip().splitlines()[0]}"
         return
 
     # 2. The devices that every machine may have, each with a description.
@@ -59,11 +58,11 @@ def examine_devices() -> Iterator[Finding]:
     count = gpu_count()
     problem = gpu_problem() if count == 0 else None
     if problem is not None:
-        yield Finding("note", "GPU", f"{problem}; {WHAT_TO_INSTALL}")
+        yield "note", "GPU", f"{problem}; {WHAT_TO_INSTALL}"
     for number in range(count):
         problem = gpu_problem(number)
         if problem is not None:
-            yield Finding("note", f"GPU {number}", f"{problem}; {WHAT_TO_INSTALL}")
+            yield "note", f"GPU {number}", f"{problem}; {WHAT_TO_INSTALL}"
             continue
         gpu = torch.device("cuda", number)
         memory = torch.cuda.get_device_properties(gpu).total_memory / _GIB
@@ -72,7 +71,7 @@ def examine_devices() -> Iterator[Finding]:
     # 4. The precision of training on each device.
     for name, (device, description) in devices.items():
         precision, _ = choose_precision(device)
-        yield Finding("ok", name, f"{description}; training computes in {precision}")
+        yield "ok", name, f"{description}; training computes in {precision}"
 
 
 def examine_place(name: str, place: Path) -> Finding:
@@ -84,6 +83,6 @@ def examine_place(name: str, place: Path) -> Finding:
             Path(trial, "link").symlink_to("file")
             free = shutil.disk_usage(parent).free
     except StorageError as error:
-        return Finding("wrong", name, f"{label}: {error}")
+        return "wrong", name, f"{label}: {error}"
     verdict: Literal["ok", "wrong"] = "ok" if free >= _DISK_FOR_SAMPLE else "wrong"
-    return Finding(verdict, name, f"{label}: {free / _GIB:,.1f} GiB free")
+    return verdict, name, f"{label}: {free / _GIB:,.1f} GiB free"

@@ -82,7 +82,7 @@ def doctor(options: argparse.Namespace, stop: StopRequest) -> None:
     findings = examine(Path.cwd())
     say(text_table(("", "what", "found"), findings, text_columns=3))
     # The exit code tells a script whether this machine can train.
-    problems = [finding.name for finding in findings if finding.verdict == "wrong"]
+    problems = [name for verdict, name, _ in findings if verdict == "wrong"]
     if problems:
         raise TranslatorError(f"training is impossible on this machine: {', '.join(problems)}; see the table above")
     say("", "Training works on this machine: translator train --config sample")
