@@ -5,7 +5,7 @@ replacement, and names of functions. A model keeps the rules of its training tex
 here affects only models that are trained from then on.
 
 To add a rule, write its rows or its table in the file of its subject, and a line in `CURRENT_RULES`. For speed, most
-patterns begin with a plain space or one small class of characters.
+patterns begin with a plain space or one small class of characters, and `contains` has the sign that a row looks for.
 """
 
 import functools
