@@ -18,7 +18,7 @@ import numpy as np
 
 from translator.config import CorpusConfig, SourceConfig
 from translator.corpus.fingerprint import PREPARE_VERSION, corpus_fingerprint
-from translator.corpus.normalizer.normalizer import Normalizer
+from translator.corpus.normalizer.normalizer import CURRENT_RULES
 from translator.corpus.normalizer.rules import NormalizerRules
 from translator.corpus.preparation_counts import EXAMPLES, CorpusReport, Example, SourceReport, shortened
 from translator.corpus.prepared_corpus import SIDES, PreparedCorpus, Side
@@ -55,8 +55,8 @@ def prepare_corpus(
         CorpusError: a source cannot be read (see `read_pairs`), or too few pairs remain.
         StorageError: the prepared data cannot be written.
     """
-    # 1. The folder of this text, by a fingerprint of all that makes it. A normalizer knows the current rules.
-    rules = Normalizer(config.normalization, rules=rules).rules
+    # 1. The folder of this text, by a fingerprint of all that makes it.
+    rules = CURRENT_RULES if rules is None else rules
     fingerprint = corpus_fingerprint(config, test_sets, rules)
     directory = prepared_folder(config.prepared_directory, "corpus", fingerprint)
     restore_folders(directory.parent)  # a killed preparation, of any settings, may have left gigabytes
