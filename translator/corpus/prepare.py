@@ -7,7 +7,6 @@
 5. write               the selected lines of each source are copied to their splits
 """
 
-import contextlib
 import itertools
 import shutil
 from collections.abc import Iterator, Sequence
@@ -62,10 +61,13 @@ def prepare_corpus(
     restore_folders(directory.parent)  # a killed preparation, of any settings, may have left gigabytes
 
     # 2. Reuse the text of an earlier call, if its report can be read. A damaged report is made again, with its text.
-    report = None
+    report: CorpusReport | None
     file = directory / _REPORT
-    with storage_errors(file, "read"), contextlib.suppress(FileNotFoundError, ValueError):
-        report = CorpusReport.from_json(file.read_bytes())
+    with storage_errors(file, "read"):
+        try:
+            report = CorpusReport.from_json(file.read_bytes())
+        except (FileNotFoundError, ValueError):  # there is none, or it is damaged
+            report = None
     if report is None:
         with new_folder(directory) as folder:
             report = _prepare(config, test_sets, rules, folder, fingerprint)
@@ -135,6 +137,7 @@ def _report(source: SourceConfig, text: CleanSource, fates: Fates) -> SourceRepo
         elif count:
             report.dropped[fate] = count
     is_dropped = fates >= len(SPLITS)  # the splits come first among the fates
+    # As for a test set (see `held_out_set`), the numbers, from 1, of what cannot be scored.
     if source.use == "test":
         report.left_out = (np.flatnonzero(is_dropped) + 1).tolist()
 
