@@ -37,7 +37,7 @@ def examine(folder: Path) -> list[Finding]:
 
 def examine_devices() -> Iterator[Finding]:
     """Yield findings on the devices that torch can compute on, and the precision of training on each."""
-    # 1. torch itself. One of another machine may be installed and not load.
+    # 1. torch itself. A torch that is built for another kind of machine may be installed and not load.
     try:
         import torch
 
@@ -53,8 +53,8 @@ def examine_devices() -> Iterator[Finding]:
     if torch.backends.mps.is_available():
         devices["GPU"] = (torch.device("mps"), "Apple's, by MPS")
 
-    # 3. NVIDIA's and AMD's GPUs, each with what keeps torch from using it. A GPU that torch does not count is a problem
-    # of the whole machine.
+    # 3. NVIDIA's and AMD's GPUs, each with what keeps torch from using it. If torch counts none, there may be a problem
+    # that keeps it from all GPUs.
     count = gpu_count()
     problem = gpu_problem() if count == 0 else None
     if problem is not None:

@@ -168,7 +168,7 @@ def _with_value(old: Any, path: str, keys: Sequence[str], value: Any) -> Any:
     if not isinstance(old, list):
         raise ConfigError(f"{path} is a single value and has no keys")
 
-    # 2. In a list, replace one item; the index after the last one appends an item.
+    # 2. In a list, replace one item; the index after the last one appends an item. (`int` refuses thousands of digits.)
     if not re.fullmatch("[0-9]{1,9}", key) or int(key) > len(old):
         raise ConfigError(f"{path} is a list of {len(old)} items; give an index, counted from 0")
     index = int(key)

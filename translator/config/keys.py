@@ -42,7 +42,7 @@ def rule(sentence: str) -> Callable[[RuleMethod], RuleMethod]:
     """
 
     def mark(method: RuleMethod) -> RuleMethod:
-        method.__dict__["sentence"] = sentence
+        method.__dict__["sentence"] = sentence  # an attribute, which the type of a method does not declare
         return method
 
     return mark

@@ -85,11 +85,11 @@ def read_monolingual(
     A line is dropped if it is empty, is not UTF-8, has more than `max_words` words, or equals an earlier one after
     `fold`. A warning gives the numbers of the lines that are not UTF-8.
 
-    Raises CorpusError: a file cannot be read, or is a table.
+    Raises CorpusError: a file cannot be read, or has a form of its own, such as a table or subtitles.
     """
-    # 1. Refuse tables, subtitles and the like: by its name, a file must be plain lines of text.
+    # 1. Refuse tables, subtitles and the like: by its name, a file must be plain lines of text, which have no form.
     for file in files:
-        unread = unread_form(file.name)
+        unread = unread_form(file.name)  # subtitles and the like
         form = form_of(file.name) if unread is None else unread.kind
         if form is not None:
             raise CorpusError(f"{file} is {form}; write its text into a file of its own, one sentence per line")

@@ -36,7 +36,7 @@ def download_dataset(name: str, folder: Path) -> Path:
     dataset = find_dataset(name)
     for file in dataset.files:
         path = folder / file.name
-        if not os.path.lexists(path):
+        if not os.path.lexists(path):  # a broken link stays, too
             _fetch(dataset, file, folder)
             continue
         try:
@@ -48,7 +48,8 @@ def download_dataset(name: str, folder: Path) -> Path:
             ) from error
         LOGGER.info(f"{path} exists and passes all checks; nothing to download")
 
-    # 2. Write the texts that are not there yet. A zip is read in place, and some files are texts themselves.
+    # 2. Write the texts that are not there yet. A corpus, which has no parts, is a zip that is read in place, and some
+    # files are texts themselves.
     place = folder / (dataset.name if dataset.parts else dataset.files[0].name)
     if dataset.unpack is not None:
         for text_name, text in dataset.unpack(folder / dataset.files[0].name).items():
@@ -66,7 +67,8 @@ def _fetch(dataset: Dataset, file: RemoteFile, folder: Path) -> None:
     # 1. Download and check.
     path = folder / file.name
     LOGGER.info(f"{dataset.title}; licence: {dataset.licence}\ndownloading {file.address} to {path}")
-    # The work folder is outside the dataset's own folder, which a failed download must not leave on disk.
+    # A file may have the name DATASET/FILE. The work folder is then beside the folder DATASET, which a failed download
+    # must not leave on disk.
     with storage_errors(path), work_folder(folder / Path(file.name).parts[0]) as beside:
         partial = beside / path.name
         try:
@@ -94,9 +96,10 @@ def _download(dataset: Dataset, file: RemoteFile, path: Path) -> None:
         RequestException: the connection fails.
         ValueError: the hash is wrong.
     """
-    import pooch  # with requests
+    import pooch  # imports requests, which is slow
 
-    # 1. How to download, with a bar. pooch sets its total to the length that the server names.
+    # 1. How to download, with a bar. pooch sets its total to the length that the server names. Until then it is the
+    # published size, or 1, because pooch takes no bar without a total.
     pooch.get_logger().setLevel("WARNING")
     bar: tqdm[NoReturn] = progress_bar(description=dataset.name, total=file.size or 1, unit="B")
     bar.unit_scale = True  # 1.2M in place of 1200000
@@ -134,8 +137,8 @@ def _check(dataset: Dataset, file: RemoteFile, path: Path) -> None:
     if file.sha256 is not None and digest != file.sha256:
         raise CorpusError(f"{path} has the SHA-256 {digest}, but {file.sha256} is expected")
 
-    # 2. What it holds: the texts of an evaluation set, unpacked to their ends, or a zip with a corpus. A file that is a
-    # text itself has its hash alone.
+    # 2. What it holds: the texts of an evaluation set, unpacked to their ends, or, if the dataset has no parts, a zip
+    # with a corpus. A file that is a text itself has its hash alone.
     with damaged_files(path):
         if dataset.unpack is not None:
             dataset.unpack(path)

@@ -21,7 +21,8 @@ def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig], 
 
     `test_sets` are additional ones, whose text is kept out of the splits. Raises as `source_files` does.
     """
-    # The text does not depend on the direction, except for tags, which stand in the source language.
+    # The text does not depend on the direction of translation, except for tags: they precede the text of the source
+    # language.
     tagged_names = [source.name for source in config.sources if source.tag]
     tags = [config.languages[0].code, *tagged_names] if tagged_names else []
     made_from = {

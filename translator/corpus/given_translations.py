@@ -44,7 +44,7 @@ def read_translations(file: Path, counts: Counter[str]) -> Iterator[tuple[str, l
     for row in rows:
         has_rows = True
         texts = _texts_of(row)
-        line_number = row[0]
+        line_number = row[0]  # a row of any kind begins with it, as a `Pair` does
         row_counts.add(line_number, is_bad=texts is None)
         if texts is None:
             counts[BAD_ROW] += 1
@@ -95,7 +95,7 @@ def choose_translations(
     score: Callable[[str, str], float],
     counts: Counter[str],
 ) -> Iterator[tuple[str, str]]:
-    """Yield each source, normalized, with one of its translations that pass the filters.
+    """Yield each source, normalized, with one of its raw translations that pass the filters.
 
     It is the nearest to the reference of the source, or the first if there is no reference. A source without such a
     translation is left out, and counts under the rule that its first one breaks.
@@ -110,7 +110,7 @@ def choose_translations(
     """
     occurrences = Counter[str]()
     for raw_source, translations in rows:
-        # 1. The translations that pass the filters, and the rule that each one breaks.
+        # 1. The rule that each translation breaks, or None, and the translations that pass the filters.
         source = normalizer.source(raw_source)
         rules = [broken_rule(source, normalizer.target(text)) for text in translations]
         passed = [text for text, rule in zip(translations, rules, strict=True) if rule is None]

@@ -48,7 +48,7 @@ def held_out_argument(text: str) -> tuple[SourceConfig, ...]:
 
     Raises InputError: a file or folder is missing, or the name is invalid.
     """
-    # 1. A name may stand before the place.
+    # 1. A name may stand before the place; but a file that is there may have a `=` in its own name.
     name = None
     place = text
     named_place = re.match("([^=/:]+)=(.+)", text, re.DOTALL)
@@ -84,8 +84,8 @@ def read_held_out(corpora: Sequence[SourceConfig], normalizer: Normalizer) -> He
     from_persian = normalizer.languages[0] == PERSIAN
     if from_persian and len(corpora) > 1:
         raise InputError(f"test set `{name}` has several Persian sides, but a model that translates Persian needs one")
-    # Read all corpora line by line. A reader leaves out the blank end of its two files, so another file of references
-    # may have more lines; a corpus without a line gives None.
+    # Read all corpora line by line. A reader leaves out the blank end of its two files, so one corpus may have fewer
+    # lines than another; it gives None for the lines that it lacks.
     lines = []
     for pairs_of_line in zip_longest(*map(read_pairs, corpora)):
         pairs = [pair for pair in pairs_of_line if pair is not None]
@@ -154,7 +154,8 @@ def held_out_of_run(
         sample = [sentences[number] for number in numbers]
         return [_set_of(VALIDATION, sample)] if sample else []
 
-    # 3. For testing, a set of each source, and the additional sets. Only a source for testing says which lines it lost.
+    # 3. For testing, a set of each source, and the additional sets. Only the report of a source with `use: test` has
+    # the lines that it lost.
     sets = []
     left_out_lines = {report.name: report.left_out for report in corpus.report.sources if report.use == "test"}
     for name, sentences in sentences_by_source.items():

@@ -113,7 +113,7 @@ class CorpusReport:
         for source in self.sources:
             if source.use == "auto":
                 counts.update(source.kept)
-        held_out_splits = SPLITS[1:]
+        held_out_splits = SPLITS[1:]  # all but `train`
         large_splits = [split for split in held_out_splits if counts[split] * 5 > counts.total()]
         if not large_splits:
             return None

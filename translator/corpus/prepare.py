@@ -7,7 +7,6 @@
 5. write               the selected lines of each source are copied to their splits
 """
 
-import contextlib
 import itertools
 import shutil
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,7 @@ import numpy as np
 
 from translator.config import CorpusConfig, SourceConfig
 from translator.corpus.fingerprint import PREPARE_VERSION, corpus_fingerprint
-from translator.corpus.normalizer.normalizer import Normalizer
+from translator.corpus.normalizer.normalizer import CURRENT_RULES
 from translator.corpus.normalizer.rules import NormalizerRules
 from translator.corpus.preparation_counts import EXAMPLES, CorpusReport, Example, SourceReport, shortened
 from translator.corpus.prepared_corpus import SIDES, PreparedCorpus, Side
@@ -55,17 +54,20 @@ def prepare_corpus(
         CorpusError: a source cannot be read (see `read_pairs`), or too few pairs remain.
         StorageError: the prepared data cannot be written.
     """
-    # 1. The folder of this text, by a fingerprint of all that makes it. A normalizer knows the current rules.
-    rules = Normalizer(config.normalization, rules=rules).rules
+    # 1. The folder of this text, by a fingerprint of all that makes it.
+    rules = CURRENT_RULES if rules is None else rules
     fingerprint = corpus_fingerprint(config, test_sets, rules)
     directory = prepared_folder(config.prepared_directory, "corpus", fingerprint)
     restore_folders(directory.parent)  # a killed preparation, of any settings, may have left gigabytes
 
     # 2. Reuse the text of an earlier call, if its report can be read. A damaged report is made again, with its text.
-    report = None
+    report: CorpusReport | None
     file = directory / _REPORT
-    with storage_errors(file, "read"), contextlib.suppress(FileNotFoundError, ValueError):
-        report = CorpusReport.from_json(file.read_bytes())
+    with storage_errors(file, "read"):
+        try:
+            report = CorpusReport.from_json(file.read_bytes())
+        except (FileNotFoundError, ValueError):  # there is none, or it is damaged
+            report = None
     if report is None:
         with new_folder(directory) as folder:
             report = _prepare(config, test_sets, rules, folder, fingerprint)
@@ -135,6 +137,7 @@ def _report(source: SourceConfig, text: CleanSource, fates: Fates) -> SourceRepo
         elif count:
             report.dropped[fate] = count
     is_dropped = fates >= len(SPLITS)  # the splits come first among the fates
+    # As for a test set (see `held_out_set`), the numbers, from 1, of what cannot be scored.
     if source.use == "test":
         report.left_out = (np.flatnonzero(is_dropped) + 1).tolist()
 

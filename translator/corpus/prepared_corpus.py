@@ -61,7 +61,8 @@ class PreparedCorpus:
             try:
                 with path.open(encoding="utf-8", newline="\n") as lines:
                     while some_lines := lines.readlines(_CHARACTERS_AT_ONCE):  # takes half as long as one by one
-                        complete_lines += len(some_lines) - (not some_lines[-1].endswith("\n"))
+                        last_is_complete = some_lines[-1].endswith("\n")
+                        complete_lines += len(some_lines) if last_is_complete else len(some_lines) - 1
                         yield from [line.removesuffix("\n") for line in some_lines]
             except FileNotFoundError:
                 raise damaged(what, "the file is missing", self.directory) from None

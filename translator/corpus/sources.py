@@ -167,7 +167,7 @@ def corpora_of(source: SourceConfig, note: Callable[[str], None] | None = None) 
         else:
             corpora.append(corpus)
 
-    # 4. Some forms are not read at all.
+    # 4. Some forms cannot be read as a corpus; of the forms that `unread_form` knows, only PO and MO can.
     for text in itertools.chain.from_iterable(corpora):
         unread = unread_form(text.name)
         if unread is not None and form_of(text.name) is None:

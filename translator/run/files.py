@@ -61,7 +61,7 @@ def storage_errors(path: Path | str, action: str = "write") -> Iterator[None]:
 def path_errors() -> Iterator[None]:
     """Turn an `OSError` of the block that names a path into a `StorageError`: for a whole command.
 
-    A missing file stays a `FileNotFoundError`: a command asks for those of its user, and any other is a bug.
+    A missing file stays a `FileNotFoundError`: a command itself checks for those of its user, so any other is a bug.
     """
     try:
         yield

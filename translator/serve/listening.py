@@ -75,7 +75,8 @@ def serve(app: FastAPI, bound: socket.socket, limits: Limits, stop: StopRequest)
         access_log=False,
         server_header=False,
     )
-    # uvicorn raises the signals that it has received once more at its end, so `stop` knows of them.
+    # While uvicorn serves, it handles the signals. At its end it raises those that it got once more, so that `stop`
+    # learns of them, and `check` raises Interrupted.
     with stop.deferred():
         _Server(config, stop).run([bound])
     stop.check()

@@ -20,7 +20,7 @@ def read_rules(file: Path) -> NormalizerRules:
         content = file.read_bytes()
     try:
         rules = read_signed_record(NORMALIZER_RULES, content)
-        # The functions that they name must be there; a later version of translator may have more of them.
+        # The functions that the rules name must be there; a later version of translator may have more of them.
         for rule in rules.rules:
             for step in (rule.english.decoding, *rule.english.text, rule.persian.decoding, *rule.persian.text):
                 if isinstance(step, str) and step not in FUNCTIONS:

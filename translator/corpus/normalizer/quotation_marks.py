@@ -27,16 +27,16 @@ def join_quotes(text: str) -> str:
     if len(parts) % 2 == 0:
         return '"'.join(parts)
 
-    # 3. Else the parts at odd places are quotations. Their spaces go if they stand at both ends; a lone space goes only
-    # at an end of the text, or after a colon.
+    # 3. Else the parts at odd places are quotations, except where a letter stands outside a mark. Their spaces go if
+    # they stand at both ends. A space at one end goes only if its mark begins or ends the text, or follows a colon.
     for index in range(1, len(parts), 2):
         before, quoted, after = parts[index - 1 : index + 2]
-        is_free = (not before or before[-1] in " ([«“") and (not after or not after[0].isalnum())
-        if is_free and not quoted.isspace():
-            has_spaces = quoted[:1] == quoted[-1:] == " "
-            if has_spaces or not before or before.endswith(": "):
+        is_clear_outside = (not before or before[-1] in " ([«“") and (not after or not after[0].isalnum())
+        if is_clear_outside and not quoted.isspace():
+            has_both_spaces = quoted[:1] == quoted[-1:] == " "
+            if has_both_spaces or not before or before.endswith(": "):
                 quoted = quoted.lstrip(" ")
-            parts[index] = quoted.rstrip(" ") if has_spaces or not after else quoted
+            parts[index] = quoted.rstrip(" ") if has_both_spaces or not after else quoted
     return '"'.join(parts)
 
 
@@ -49,10 +49,10 @@ def join_apostrophes(text: str) -> str:
     if "'" not in text:
         return text
     places = [match.start() for match in _FREE_APOSTROPHE.finditer(text)]  # of apostrophes between spaces
-    # 1. One at the start of the text opens a quotation.
+    # 1. One at the start of the text opens a quotation: the space after it goes.
     if places == [0]:
         return "'" + text[2:]
-    # 2. One at the end of the text closes a quotation; one after an s belongs to a plural.
+    # 2. One at the end of the text closes a quotation; one after an s belongs to a plural: the space before it goes.
     if len(places) == 1:
         (place,) = places
         if place == len(text) - 1 or text[place - 2] in "sS":
@@ -60,7 +60,7 @@ def join_apostrophes(text: str) -> str:
     # 3. Two are a quotation if punctuation precedes them, or stands at the end of what they surround.
     if len(places) == 2 and places[1] - places[0] > 2:
         opening, closing = places
-        before = text[opening - 2] if opening else ":"
+        before = text[opening - 2] if opening else ":"  # a quotation may begin the text, as it may follow a colon
         if before in ".:;!?" or (before != "," and text[closing - 2] in ",.!?"):
             return f"{text[:opening]}'{text[opening + 2 : closing - 1]}'{text[closing + 1 :]}"
     return text

@@ -27,7 +27,7 @@ def check_column(file: Path, column: str | None) -> None:
 
 
 def column_texts(file: Path, column: str) -> Iterator[str]:
-    """Yield the text of one column for each row of a TSV, CSV or JSON Lines file, on one line; blank rows have none.
+    """Yield the text of one column for each row of a TSV, CSV or JSON Lines file, on one line; "" for a blank row.
 
     Args:
         file: plain or compressed; its name tells its form.
@@ -50,7 +50,8 @@ def column_texts(file: Path, column: str) -> Iterator[str]:
 
         # 2. A row has a text in the column.
         line, values = row
-        name = column_name(number or column, list(values), f"{file}, line {line}")  # there is no column 0
+        # Numbers begin at 1, so "0" can only be a name.
+        name = column_name(number or column, list(values), f"{file}, line {line}")
         text = text_in(values[name])
         if text is None:
             raise CorpusError(f"{file}, line {line}: the row has no text in column {column}; correct it, or remove it")

@@ -89,9 +89,10 @@ def columns_of(
 
 
 def _place_of_words(rows: Sequence[Sequence[str]], places: Iterable[int], word: re.Pattern[str]) -> int | None:
-    """Return the first of `places` with words in half of its texts, and about as many different ones as any.
+    """Return the place of the first column with words in half of its texts, and about as many different ones as any.
 
-    A place is the index of a column in `rows`; `word` matches a word of the language. None: no column has words.
+    A place is the index of a column in `rows`; only `places` are compared. `word` matches a word of the language. None:
+    no column has words.
     """
     # 1. Count the different words of each column that has words in half of its texts. Keys, addresses and codes of
     # languages have no words, or the same ones in each row.

@@ -41,7 +41,7 @@ def utf8_blocks(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
 
     Raises CorpusError: the text `label` is a binary file, or in another encoding that has NUL bytes.
     """
-    # 1. Make it UTF-8. The mark of UTF-32 begins with that of UTF-16.
+    # 1. Make it UTF-8. The mark of UTF-32, which is refused, begins with that of UTF-16.
     head, remaining = _head(blocks)
     is_utf32 = head.startswith(codecs.BOM_UTF32_LE)
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not is_utf32:
@@ -84,7 +84,7 @@ def _refuse_binary(head: bytes, label: str) -> None:
     for signature, (kind_of_file, advice) in _SIGNATURES.items():
         if head.startswith(signature):
             raise CorpusError(f"{label} is {kind_of_file}, not text; {advice}")
-    # Many NUL bytes, or some in a text of which half of the lines are invalid.
+    # Refuse many NUL bytes, or any in a text of which most lines are invalid.
     nuls = head.count(0)
     has_many_nuls = nuls > max(_STRAY_NULS, _BINARY * len(head))
     if has_many_nuls or (nuls > 0 and 2 * len(invalid_lines(head)) > head.count(b"\n")):
@@ -132,7 +132,8 @@ def encoding_advice(data: bytes) -> str:
 def refuse_other_encoding(data: bytes, label: str) -> None:
     """Raise CorpusError if `data`, the beginning of a text, is not UTF-8.
 
-    Of the lines beyond ASCII, most are invalid; and these are most of all lines, or an old encoding makes text of them.
+    A text is not UTF-8 if most of its lines beyond ASCII are invalid and if, besides, one of two things holds: the
+    invalid lines are most of all lines, or an old encoding makes text of them.
     """
     # 1. Pass a text with some invalid lines among many valid ones. A NUL makes a line invalid, too.
     not_utf8 = invalid_lines(data)
@@ -143,7 +144,7 @@ def refuse_other_encoding(data: bytes, label: str) -> None:
     # 2. Refuse it if the invalid lines are most of all lines, or if an old encoding makes text of them.
     total = len(data.removesuffix(b"\n").split(b"\n"))
     match = _old_encoding(not_utf8)
-    reads_as_a_language = match is not None and match.coherence > 0
+    reads_as_a_language = match is not None and match.coherence > 0  # coherence: how well its letters suit a language
     if 2 * len(not_utf8) > total or reads_as_a_language:
         counts = f"{len(not_utf8):,} of its first {total:,} lines"
         raise CorpusError(f"{label} is not UTF-8 ({counts}); {encoding_advice(data)}")

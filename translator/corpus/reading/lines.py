@@ -1,7 +1,6 @@
 """Lines of texts, and pairs from two texts of parallel lines."""
 
 import codecs
-import contextlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
@@ -68,8 +67,11 @@ def read_lines(blocks: Iterable[bytes], label: str, *, drop_invalid: bool, advic
     for data in whole_lines(blocks, label):
         # Nearly all blocks have no line that needs a closer look; to decode them whole is many times faster.
         if len(data) <= LONGEST_LINE and not any(sign in data for sign in _UNUSUAL):
-            with contextlib.suppress(UnicodeDecodeError):
+            try:
                 lines = data.decode("utf-8").removesuffix("\n").split("\n")
+            except UnicodeDecodeError:  # a line of it needs a closer look after all
+                pass
+            else:
                 number += len(lines)
                 yield from lines
                 continue
@@ -146,7 +148,8 @@ def pairs_of_sides(
             line_counts[side] += 1
             yield line
 
-    lines_of_both = zip_longest(counted(english, 0), counted(persian, 1))  # None after the end of a text
+    # zip_longest gives None after the end of a text; `numbered` leaves out the end where both are blank or None.
+    lines_of_both = zip_longest(counted(english, 0), counted(persian, 1))
     for line, (source, target) in numbered(lines_of_both, lambda texts: all(map(is_blank, texts))):
         # 1. One text has ended, and the other has text.
         if source is None or target is None:

@@ -26,7 +26,7 @@ _MARK_AFTER: Final = re.compile(r"\s*\([_&~]\w\)")  # of a letter that the trans
 
 
 def pairs_of_messages(blocks: Iterable[bytes], label: str, *, compiled: bool) -> Iterator[Pair]:
-    """Yield the pairs of a PO file, or of an MO file if it is `compiled`; line N is the line, or entry N.
+    """Yield the pairs of a PO file, or of an MO file if it is `compiled`, whose entries count as lines.
 
     An entry that is fuzzy, untranslated or obsolete gives a pair with a defect of that name.
 
@@ -77,7 +77,8 @@ def read_messages(blocks: Iterable[bytes], label: str, *, compiled: bool) -> Any
             f"{label} has messages of a program, and polib cannot be imported ({error}); {advice}"
         ) from error
 
-    # 2. The entries. polib finds the encoding of a file only, and takes neither a byte order mark nor "\r\n" in a PO.
+    # 2. The entries. polib finds the encoding only if it reads a file, so the blocks are written to one. It takes
+    # neither a byte order mark nor "\r\n" in a PO.
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "messages")
         content = b"".join(blocks)

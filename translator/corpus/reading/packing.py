@@ -97,7 +97,8 @@ def read_blocks(path: Path, member: str | None = None) -> Iterator[bytes]:
 
     Raises CorpusError: the file is damaged, an unsupported archive, or a zip without `member`.
     """
-    # 1. Refuse what cannot be unpacked. A document of Word or Excel is a zip too, and `members_of` refuses it as such.
+    # 1. Refuse what cannot be unpacked; the members of a zip are read as they are. A document of Word or Excel is a zip
+    # too, and `members_of` refuses it as such.
     kind = packing_of(path) if member is None else None
     if kind == "zip archive":
         members_of(path)
@@ -108,7 +109,7 @@ def read_blocks(path: Path, member: str | None = None) -> Iterator[bytes]:
     if kind is not None and kind not in _UNPACKERS:
         raise CorpusError(f"{path} is an unsupported {kind}; unpack it, or use gzip, xz or zstd for its files")
 
-    # 2. Read the file, or the member of a zip, and unpack it.
+    # 2. Read the file, and unpack it if it is packed, or the member of a zip.
     with damaged_files(path), contextlib.ExitStack() as stack:
         if member is not None:
             archive = stack.enter_context(zipfile.ZipFile(path))

@@ -53,15 +53,15 @@ def _pairs_of_corpus(texts: Sequence[TextFile], source: SourceConfig, note: Call
     label = f"corpus source `{source.name}`: {' and '.join(text.label for text in texts)}"
     form = None if len(texts) == 2 else texts[0].form()  # two texts of lines have none
 
-    # What is said about the columns that are read is noted, and repeated in errors.
+    # The messages on the columns that are read go to `note`, and errors repeat them.
     remarks: list[str] = []
 
     def remark(message: str) -> None:
         remarks.append(f"; {message}")
         note(f"{texts[0].label}: {message}")
 
-    # 1. The first pairs show whether this can be a corpus. Only a choice among columns, which gives a remark, may be
-    # wrong about scripts.
+    # 1. The first pairs show whether this can be a corpus. Where columns were chosen, of which a remark tells, they may
+    # be the wrong ones: then the scripts of the texts are checked, too.
     pairs = _pairs_of_texts(texts, form, source, label, remark)
     first_pairs = list(itertools.islice(pairs, _FIRST_PAIRS))
     if not first_pairs and form in (Form.PO, Form.MO):  # a folder of a system has catalogues without messages

@@ -41,8 +41,8 @@ def rows_of_lines(lines: Iterable[str], form: Form, *, has_names: bool | None = 
     first 1,000 rows; a row with another number is no row.
 
     Args:
-        has_names: whether the first row has names; None: if they are usual (see `usual_columns`), or if it has no
-            Persian and 90% of the others have.
+        has_names: whether the first row has names. None: it has if its cells are usual names (see `usual_columns`), or
+            if it has no Persian and 90% of the other rows have.
     """
     if form is Form.JSON_LINES:
         yield from objects_of(lines)
@@ -53,8 +53,8 @@ def rows_of_lines(lines: Iterable[str], form: Form, *, has_names: bool | None = 
     rows_with_cells = [row for row in first_rows if not isinstance(row, Pair)]
     cells_of_rows = [cells for _, cells in rows_with_cells]
 
-    # 1. The number of columns: the width of most rows, of equally frequent ones the smallest. Rows of one cell count if
-    # there are no others.
+    # 1. The number of columns: the width of most rows, of equally frequent widths the smallest. Rows of one cell decide
+    # only if there are no others.
     row_counts = Counter(map(len, cells_of_rows))  # by width
     width = min(row_counts, key=lambda width: (width == 1, -row_counts[width], width), default=0)
 
@@ -142,7 +142,8 @@ def _cells_between(lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator
     """Yield the cells of the rows in numbered lines; see `_cells_of_csv`."""
     row_lines: list[tuple[int, str]] = []  # numbers and lines of the row that is not whole yet
     for number, line in lines:
-        # 1. Read the row, as far as it has arrived. A cell that is still open goes on in the next line.
+        # 1. Read the row, as far as it has arrived. A cell that is still open goes on in the next line. A line that
+        # could not be read breaks its row.
         row_lines.append((number, line))
         cells, has_open_cell = None, False
         if not isinstance(line, Unreadable):
@@ -211,7 +212,8 @@ def pairs_of_rows(
         rows: in order; the first 1,000 decide the columns. A pair stands for a line that is no row.
         source: with `source_column`, `target_column` and `min_score`.
         label: name of the table in messages.
-        note: is called with a message on the columns that are read, if the table has others.
+        note: is called with a message on the columns that are read, unless it has just these two,
+            without names, and English first.
 
     Raises CorpusError: see `columns_of`.
     """

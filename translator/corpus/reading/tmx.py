@@ -71,7 +71,7 @@ def _units(blocks: Iterable[bytes], label: str) -> Iterator[tuple[int, bytes]]:
     line = 1  # at the start of `data`
     data = b""  # what has arrived and is not read yet
     for block in blocks:
-        # 1. The whole units and comments in it. A comment may hold a unit that does not count.
+        # 1. The parts in it that are whole: units, and comments, in which a unit does not count.
         data += block
         end = 0  # of the last whole part of `data`
         for part in _PART.finditer(data):

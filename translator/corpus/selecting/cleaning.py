@@ -81,6 +81,7 @@ def clean_sources(
             with contextlib.closing(read_pairs(source, notes[number].append)) as pairs:
                 bar = progress_bar(pairs, description=f"cleaning {source.name}", total=source.max_pairs, unit="pairs")
                 for chunk in chunks_of(bar):
+                    # A `Pair` becomes a plain tuple, which is pickled faster.
                     yield number, [(line, english, persian, defect) for line, english, persian, defect in chunk]
 
     # 2. Clean the chunks in worker processes, and put those of each source together. They come back in the order of
@@ -121,9 +122,9 @@ class Cleaner:
         fates: list[int] = []
         texts: list[tuple[str, str, str, str]] = []  # of each pair: both sides normalized, and both as read
         folded: list[tuple[str, str]] = []
-        for _, raw_english, raw_persian, rule in pairs:
-            english, persian = raw_english, raw_persian
-            if rule is None:
+        for _, raw_english, raw_persian, defect in pairs:
+            english, persian, rule = raw_english, raw_persian, defect
+            if defect is None:
                 english, persian = self._normalizer.source(english), self._normalizer.target(persian)
                 rule = self._broken_rule(english, persian)
                 if not is_filtered and rule != EMPTY:

@@ -40,7 +40,7 @@ def signatures(texts: Sequence[str]) -> Hashes:
     if not long_texts:
         return keys
 
-    # 1. The first n-gram of each text in each order.
+    # 1. The first n-gram of each text in each of the random orders of all n-grams.
     minima_of_blocks = []
     for start in range(0, len(long_texts), _BLOCK):
         block = long_texts[start : start + _BLOCK]
@@ -50,7 +50,7 @@ def signatures(texts: Sequence[str]) -> Hashes:
     # 2. The key of a band: its ROWS first n-grams as one number, and never 0, which means that there is no signature.
     band_keys = np.zeros((BANDS, len(long_texts)), dtype=np.uint64)
     for row in range(ROWS):
-        minima_of_row = minima[row::ROWS]  # (BANDS, long texts): one of each band
+        minima_of_row = minima[row::ROWS]  # (BANDS, long texts): one of the ROWS neighbours of each band
         band_keys = band_keys * _BASE + minima_of_row
     keys[long_texts] = np.maximum(mix(band_keys, 0), np.uint64(1)).T
     return keys
@@ -73,8 +73,8 @@ def _minima(texts: Sequence[str]) -> NDArray[np.uint32]:
     starts = np.zeros(len(texts), dtype=np.int64)  # of each text among the remaining n-grams
     starts[1:] = ends[:-1] - (NGRAM - 1) * np.arange(1, len(texts))
 
-    # 3. The first n-gram of each text in each order: the smallest product of a hash and the number of the order. The
-    # array of products is the largest one here, so it is reused.
+    # 3. The first n-gram of each text in each order: the smallest product, modulo 2 ** 32, of a hash and the number of
+    # the order. The array of products is the largest one here, so it is reused.
     hashes = (mix(values[is_inside], 0) >> np.uint64(32)).astype(np.uint32)
     smallest = np.empty((len(_ORDERS), len(texts)), dtype=np.uint32)
     products = np.empty_like(hashes)
@@ -138,8 +138,8 @@ class NearDuplicateIndex:
             later_places, earlier_places = _places_with_equal_keys(bands[candidates, band])
             comparisons = np.unique(np.concatenate([comparisons, later_places * count + earlier_places]))
 
-        # 2. Compare the texts in the order of `candidates`. An earlier pair that is dropped already stands for the one
-        # that it repeats.
+        # 2. Compare the texts in the order of `candidates`. If the earlier pair is dropped already, the survivor that
+        # it repeats takes its place.
         ngrams = functools.lru_cache(_CACHED_TEXTS)(self._ngrams)
         for comparison in comparisons:
             later_place, earlier_place = divmod(int(comparison), count)
@@ -178,7 +178,7 @@ def _places_with_equal_keys(keys: Hashes) -> tuple[Numbers, Numbers]:
     repeated = np.flatnonzero(ordered_keys[1:] == ordered_keys[:-1]) + 1
     begins = np.arange(len(order))
     begins[repeated] = 0
-    begins = np.maximum.accumulate(begins)
+    begins = np.maximum.accumulate(begins)  # carries each beginning on through its run
 
     # 3. Each repeated place twice: with the first place of its run, and with the one before it.
     first = order[begins[repeated]]

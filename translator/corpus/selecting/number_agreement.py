@@ -43,10 +43,10 @@ _PERSIAN_NUMBERS: Final = _spelled(
 
 
 def number_agreement(source: str, target: str) -> float:
-    """Return the larger of the two sides' shares of numbers that the other side has too; 1 if a side has none.
+    """Return the share of the numbers of a side that the other side has too, the larger of both sides' shares.
 
-    A number is also in common if the other side spells it in words, or writes a decade short (1970s, دهه ۷۰). A list
-    number at the beginning is ignored. A date of the Persian calendar gives 1.
+    It is 1 if a side has no numbers, or for a date of the Persian calendar. The other side may also spell a number in
+    words, or write a decade short (1970s, دهه ۷۰). A list number at the beginning is ignored.
     """
     # 1. Numbers that agree as a whole: they differ in their separators only, or are dates of two calendars.
     source_numbers, target_numbers = numbers_of(source), numbers_of(target)

@@ -41,7 +41,8 @@ def select_pairs(
     if config.filters.duplicates:
         _drop_beyond(1, whole_pairs(all_keys), all_fates, is_cleaned, "duplicate")
 
-    # 2. Drop near-duplicates, without the test sets: a pair near a test set would hide another pair near itself.
+    # 2. Drop near-duplicates, at first without the test sets. With them, a pair A near a test set would be dropped for
+    # that, and a pair B near A would be compared with the test set only, and stay.
     threshold = config.filters.near_duplicates
     is_near_test_set = np.zeros(len(all_keys), dtype=np.bool_)
     if threshold is not None:

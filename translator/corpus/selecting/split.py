@@ -59,9 +59,10 @@ def held_out_size(setting: int | Literal["auto"], count: int) -> int:
 def assign_splits(source: SourceConfig, config: SplitConfig, source_keys: Hashes) -> Fates:
     """Return the split of each kept pair of `source`, in order, given the keys (N,) of its English sides.
 
-    `block`: the last `validation` + `test` pairs, or whole blocks drawn by seed until a split is full (the last
-    block is cut). `hash`: the pairs with the smallest mixed source keys, whatever the line order. Equal sources
-    on both sides of a border are dropped later. A CorpusError says that the source has too few pairs.
+    `block` without `block_size` holds out the last `validation` + `test` pairs; with it, whole blocks drawn by seed
+    until a split is full (the last block is cut). `hash` holds out the pairs with the smallest mixed source keys,
+    whatever the line order. Pairs of two splits with equal sources are dropped later. A CorpusError says that the
+    source has too few pairs.
     """
     # 1. A source for one split.
     count = len(source_keys)
