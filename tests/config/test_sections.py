@@ -28,12 +28,6 @@ def test_every_key_declares_the_effect_of_changing_it() -> None:
     assert keys <= dict(effects(Config)).keys()
 
 
-def test_sources_of_different_splits_may_share_a_name() -> None:
-    sources = "[{name: a, path: a, use: train}, {name: a, path: b, use: test}]"
-    config = parse_config(f"run: {{directory: x}}\ncorpus: {{sources: {sources}}}", "r")
-    assert len(config.corpus.sources) == 2
-
-
 def test_every_shipped_recipe_has_a_run_folder_of_its_own() -> None:
     directories = [load_config(name).run.directory for name in shipped_recipes()]
     assert len(directories) >= 6

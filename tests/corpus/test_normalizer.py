@@ -24,25 +24,9 @@ from translator.corpus.normalizer.rules import FUNCTIONS, SIGNS_OF_FUNCTIONS
 from translator.corpus.selecting.folding import PAGE, fold, fold_repaired
 
 EXAMPLES = yaml.safe_load(Path(__file__).with_name("normalizer.yaml").read_text(encoding="utf-8"))
-CHARACTERS = (
-    "ابهویيىكکةۀهمیآأإئؤپچژگطظعغ",
-    "\u200c\u200c\u200d\u200e\u200b\u00ad\ufeff\u061c\x00\x1f\u0640\u00a0\u2028\u0085\t\r   ",
-    "\u064b\u064e\u0651\u0653\u0654\u0655\u0670\u06d6\u06dd",
-    ".,:;!?،؛؟…«»()[]{}",
-    "“”„‟‘’‚‛′″\"'`´‹›",
-    "-–—‐‑‒―−%@&$",
-    "0٣۵9aZéstnd",
-    "ﷲ﷼ﷺﻻﻛﺘﹱﹰﱞﳲ﴾ﯾ",
-    "ÃØ³Ùâ€Œ©Âž\x9d\x81\x93",
-    "😀👍🏽字नα",
-)
-PIECES = (
-    *("Ø³Ù„Ø§Ù…", "ط³ظ„ط§ظ…", "â€Œ", "cafÃ©", "''", "``", "&amp;", "&quot;", "&#91;", "&zwnj;", "@-@", "-LRB-"),
-    *(" 's", " n't", "gon na", "می ", "نمی ", " ها", " تر", "\u200cبود", " . . ", "الا´ن", ";x", "x,;", " $ 5"),
-    *(" ' ", ' " ', " -- ", "--", "d ' ar", ' " s '),
-)
+CHARACTERS, PIECES = "".join(EXAMPLES["characters"]), EXAMPLES["pieces"]
 TEXTS = st.lists(
-    st.one_of(st.sampled_from([*"".join(CHARACTERS), *PIECES, *PIECES]), st.characters(exclude_categories=["Cs"])),
+    st.one_of(st.sampled_from([*CHARACTERS, *PIECES, *PIECES]), st.characters(exclude_categories=["Cs"])),
     max_size=25,
 ).map("".join)
 CONFIGS = st.builds(

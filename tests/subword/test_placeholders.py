@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from tests.support.sentences import ENGLISH, PERSIAN, trained, unigram
 from translator.subword.placeholders import PLACEHOLDERS, cut_out, cut_out_of_pair, hide, put_back
 
-FIRST = PLACEHOLDERS[0]
-SECOND = PLACEHOLDERS[1]
+FIRST, SECOND = list(PLACEHOLDERS[:2])
 EXAMPLES = yaml.safe_load(Path(__file__).with_name("examples.yaml").read_text(encoding="utf-8"))
 
 
