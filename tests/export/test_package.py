@@ -93,6 +93,11 @@ def test_an_impossible_export_is_refused_before_anything_is_written(
     assert not (tmp_path / "out").exists()
 
 
+def test_an_export_without_a_checkpoint_is_not_exported_again(exports: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="is an export for CTranslate2 and has no checkpoint to export"):
+        export_run(exports["ctranslate2"], "safetensors", tmp_path / "out")
+
+
 @pytest.fixture
 def export(exports: dict[str, Path], tmp_path: Path) -> Path:
     """A copy of the export for CTranslate2."""

@@ -61,12 +61,6 @@ def moments_of(optimizer: ModelOptimizer) -> dict[str, Tensor]:
     return tensors
 
 
-def continue_from(optimizer: ModelOptimizer, other: ModelOptimizer) -> None:
-    """Give `optimizer` the moments of `other`, of an equal model."""
-    for name, part in optimizer.optimizers.items():
-        part.load_state_dict(copy.deepcopy(other.optimizers[name].state_dict()))
-
-
 class NoHostReads(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Fails where Python reads the value of a tensor, for which a GPU would have to finish its work."""
 

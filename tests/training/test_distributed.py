@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from tests.support.rank_verbs import PAIRS, gradients
-from translator.errors import Interrupted, RunError
+from translator.errors import ConfigError, Interrupted, RunError
 from translator.run.signals import STOP_SIGNALS
 from translator.training.distributed import Distributed, lost_process_errors
 
@@ -43,6 +43,14 @@ def test_two_ranks_compute_the_gradients_of_one_and_stop_together(tmp_path: Path
     for name, expected in alone.items():
         torch.testing.assert_close(main[name], expected, rtol=1e-9, atol=1e-12, msg=name)
         assert torch.equal(follower[name], main[name]), "the same bits on all ranks"
+
+
+@pytest.mark.skipif(torch.cuda.device_count() > 7, reason="this machine has that many GPUs")
+def test_more_processes_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("RANK", "7"), ("WORLD_SIZE", "8"), ("LOCAL_RANK", "7")):
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError, match=r"run.device is `cuda:7`, but"):
+        Distributed.join(torch.device("cuda"))
 
 
 @pytest.mark.parametrize(

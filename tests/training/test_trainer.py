@@ -14,6 +14,7 @@ from translator.checkpoint.state import step_folder
 from translator.core.batch import StepBatches
 from translator.core.update import Learner, StepResult
 from translator.errors import RunError
+from translator.run.files import hold_folder
 
 UPDATE = Learner.update
 
@@ -26,6 +27,12 @@ def test_all_settings_may_change_before_the_first_checkpoint(tiny: Any, monkeypa
             run(tiny())
     outcome = run(tiny("subword.vocabulary_size=20", "model.d_model=32"))
     assert outcome.scores, "the run evaluates with the subword models that it was trained with"
+
+
+def test_a_folder_in_use_is_refused(tiny: Any, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    with hold_folder(tmp_path / "run"), pytest.raises(RunError, match="another process uses"):
+        run(tiny())
 
 
 @pytest.mark.parametrize(
@@ -94,10 +101,14 @@ def test_nonfinite_updates_are_skipped_and_counted_until_too_many_are_in_a_row(
     assert (progress["skipped"], progress["skipped_in_a_row"]) == (2, 0)
 
 
+def test_half_precision_trains_with_float32_weights(tiny: Any) -> None:
+    assert run(tiny("training.precision=bf16")).progress.last_validation["loss"] < 5
+    assert {tensor.dtype for tensor in final(tiny()).values()} == {torch.float32}
+
+
 def test_an_overflow_in_fp16_is_skipped_and_counted(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translator.speed.loss_scale.FIRST_FACTOR", 2.0**32)
     monkeypatch.setattr("translator.training.monitoring.monitor.MOST_SKIPPED", 25)
     outcome = run(tiny("training.precision=fp16", "training.max_steps=30"))
     assert 10 < outcome.progress.skipped < 25
     assert outcome.progress.last_validation["loss"] < 5
-    assert {tensor.dtype for tensor in final(tiny()).values()} == {torch.float32}
