@@ -32,10 +32,12 @@ hypothesis.settings.load_profile("without deadline")
 
 DEAREST = (
     "test_docs_commands.py",
-    "bench/test_torture.py",
-    "bench/test_gpu.py",
     "fence/test_deriving.py",
+    "bench/test_verbs.py",
+    "core/test_page.py",
+    "fence/test_ranks.py",
     "fence/test_tags.py",
+    "bench/test_gpu.py",
     "training/test_distributed.py",
     "training/test_launching.py",
     "core/test_toy_tasks.py",
