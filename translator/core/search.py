@@ -237,7 +237,7 @@ def beam_search(
 
 
 def best_extensions(
-    scores: Tensor, logits: Tensor, forbidden: Tensor | None, top_k: TopK = largest
+    scores: Tensor, logits: Tensor, forbidden: Tensor | None, top_k: TopK
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the scores, parents and tokens of the 2 W best extensions of each beam, (n, 2 W) each, best first.
 

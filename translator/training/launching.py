@@ -42,9 +42,8 @@ def launch(
     processes: int,
     stop: StopRequest,
     threads: int = 0,
-    program: Sequence[str] = ("-m", "translator"),
 ) -> int:
-    """Run `program` with command line `arguments` in several processes on this machine; return their exit code.
+    """Run this program with command line `arguments` in several processes on this machine; return their exit code.
 
     The first stop signal is forwarded to all processes, which save and stop. A second one stops them without saving.
     `threads` is the number of CPU threads of each; 0 divides the cores among them.
@@ -81,7 +80,7 @@ def launch(
                 signals_to_handle=",".join(forwarded),
                 shutdown_timeout=_STOP_SECONDS,
             )
-            elastic_launch(config, sys.executable)(*program, *arguments)
+            elastic_launch(config, sys.executable)("-m", "translator", *arguments)
     except SignalException as error:
         raise Interrupted(int(error.sigval)) from error
     except ChildFailedError as error:
