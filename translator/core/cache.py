@@ -209,7 +209,7 @@ class DecoderCache:
         lane_numbers = torch.arange(self.count, device=sentences.device)
         lanes = self.to_sentences(lane_numbers)[sentences]  # (n',)
 
-        # 2. Move those in lanes from n' on to the free lanes below n'; there are as many of both.
+        # 2. Move those in lanes from n' on to the free lanes below n', which are equally many.
         must_move = lanes >= count  # (n',)
         is_free = torch.ones(count, dtype=torch.bool, device=lanes.device)  # (n',)
         is_free.index_fill_(0, lanes[~must_move], False)

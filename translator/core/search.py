@@ -156,7 +156,7 @@ def beam_search(
         constraints: what an output may not say; None forbids PAD, UNK and SOS.
         top_k: finds the largest values of rows.
         steps_between_reads: every so many steps, the program reads from the device which sentences leave the batch.
-            To read waits for a GPU, which runs behind the program. A sentence that stays until the next reading finds
+            Each reading waits for a GPU, which runs behind the program. A sentence that stays until the next one finds
             nothing more.
     """
     width = settings.beam_size
