@@ -24,7 +24,7 @@ def test_saved_checkpoint_loads_with_the_same_weights_and_state(tmp_path: Path, 
     # To continue a training.
     loaded = load_checkpoint(find_checkpoint(tmp_path, "last"))
     assert (loaded.state.step, loaded.state.progress) == (7, {"step": 7})
-    assert torch.equal(loaded.training["optimizer.0.exp_avg"], torch.arange(5.0))
+    assert torch.equal(loaded.moments["optimizer.0.exp_avg"], torch.arange(5.0))
 
     # To translate.
     checkpoint = pin_checkpoint(tmp_path, "7")

@@ -46,8 +46,8 @@ def save(
     average: dict[str, Tensor] | None = None,
 ) -> Transformer:
     saved = small_model(tied, seed=step)
-    training = {"optimizer.0.exp_avg": torch.arange(5.0)}
-    save_checkpoint(folder, small_state(step, tied, score), saved.state_dict(), training, average)
+    moments = {"optimizer.0.exp_avg": torch.arange(5.0)}
+    save_checkpoint(folder, small_state(step, tied, score), saved.state_dict(), moments, average)
     return saved
 
 

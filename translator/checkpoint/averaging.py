@@ -52,6 +52,7 @@ def average_checkpoints(folder: Path, count: int, which: str) -> Path:
     """
     steps = _steps_to_average(folder, count, which)
     state, mean = _mean_weights([step_folder(folder, step) for step in steps])
+    # No training resumes from an average, so it has no position and no progress.
     averaged_state = replace(state, position={}, progress={}, score=None, average={}, averaged_steps=steps)
     return write_checkpoint(folder / AVERAGED, averaged_state, {MODEL_FILE: mean})
 

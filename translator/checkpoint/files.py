@@ -36,7 +36,7 @@ class LoadedCheckpoint(NamedTuple):
 
     state: CheckpointState
     model: dict[str, Tensor]  # the raw weights, not averaged
-    training: dict[str, Tensor]  # optimizer moments
+    moments: dict[str, Tensor]  # of the optimizers
     average: dict[str, Tensor]  # moving average of the weights; empty in a run without one
 
 
@@ -44,7 +44,7 @@ def save_checkpoint(
     folder: Path,
     state: CheckpointState,
     model: Mapping[str, Tensor],
-    training: Mapping[str, Tensor],
+    moments: Mapping[str, Tensor],
     average: Mapping[str, Tensor] | None = None,
 ) -> Path:
     """Write one checkpoint into `folder` and point `last` to it; a StorageError leaves older checkpoints intact.
@@ -53,10 +53,10 @@ def save_checkpoint(
         folder: the checkpoints of a run.
         state: names the checkpoint, and goes into state.json.
         model: the weights.
-        training: the moments of the optimizer.
+        moments: those of the optimizers, by `moments_of`.
         average: the moving average of the weights, in a run with one.
     """
-    files = {MODEL_FILE: model, OPTIMIZER_FILE: training}
+    files = {MODEL_FILE: model, OPTIMIZER_FILE: moments}
     if average:
         files[AVERAGE_FILE] = average
     path = write_checkpoint(folder / state.name, state, files)

@@ -28,7 +28,7 @@ def moments_of(optimizer: ModelOptimizer) -> dict[str, Tensor]:
 
 
 def restore_moments(optimizer: ModelOptimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Load the result of `moments_of`; learning rate and other settings keep their current values.
+    """Load `tensors`, the result of `moments_of`; learning rate and other settings keep their current values.
 
     A run may change its precision, and so gain or lose its loss scale.
 
@@ -40,7 +40,7 @@ def restore_moments(optimizer: ModelOptimizer, tensors: Mapping[str, Tensor]) ->
         states[name] = defaultdict(dict)
     scale_state = {}
     for key, tensor in tensors.items():
-        name, number, kind = key.split(".", 2)
+        name, number, kind = key.split(".", 2)  # see `moments_of`
         if key.startswith(_LOSS_SCALE):
             scale_state[kind] = tensor
         else:

@@ -1,6 +1,5 @@
 """The newest finished run, for a command that names none."""
 
-import contextlib
 import os
 from pathlib import Path
 
@@ -24,12 +23,14 @@ def newest_finished_run(folder: Path) -> Path | None:
     last_state = f"checkpoints/{LAST}/{STATE_FILE}"
     states = {*folder.glob(f"*/{last_state}"), *folder.glob(f"**/{last_state}")}
 
-    # The first usable run, from the latest on; errors mean that a run is not usable.
+    # The first usable run, from the latest on.
     for file in sorted(states, key=lambda file: file.stat().st_mtime, reverse=True):
-        with contextlib.suppress(TranslatorError, OSError):
+        try:
             run = RunFolder.open(file.parents[2])
             if _is_finished(run):
                 return run.path
+        except (TranslatorError, OSError):
+            continue  # this run is damaged: try the next
     return None
 
 

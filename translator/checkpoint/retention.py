@@ -69,7 +69,7 @@ def ranked_steps(folder: Path) -> list[int]:
     return sorted(scores, key=lambda step: (-scores[step], step))
 
 
-def remove_old_checkpoints(folder: Path, keep: int, keep_best: int = 1) -> None:
+def remove_old_checkpoints(folder: Path, keep: int, keep_best: int) -> None:
     """Delete all but the newest `keep` checkpoints, the best `keep_best`, and the targets of `best` and `last`.
 
     Args:

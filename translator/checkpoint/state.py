@@ -185,8 +185,8 @@ def read_checkpoint(path: Path) -> PinnedCheckpoint:
         raise DamagedCheckpointError(f"cannot read {file} ({error})", path) from error
 
     # 2. Compare it with what is there. A renamed folder would be resumed under another step.
-    name = _STEP_NAME.fullmatch(path.name)
-    if name and int(name[1]) != description.state.step:
+    step_name = _STEP_NAME.fullmatch(path.name)
+    if step_name and int(step_name[1]) != description.state.step:
         raise DamagedCheckpointError(f"{file} is of step {description.state.step}, unlike its folder", path)
     for tensor_file, size in description.bytes.items():
         if not (path / tensor_file).is_file() or (path / tensor_file).stat().st_size != size:

@@ -37,8 +37,8 @@ def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor
         bool, in training          broadcastable to (R, H, T, S)    True = may attend
         float, in a search step    (R, H, T, S) or (R, H, 1, S)     added to the scores: 0 = may attend, -inf = may not
 
-    A bool mask takes little memory, because all heads share it. A bias is added while the scores are computed, so that
-    a step needs no operation of its own for it.
+    A bool mask takes little memory, because all heads share it. A float mask, also called a bias, is added while the
+    scores are computed, so that a step needs no operation of its own for it.
     """
     bias = None
     if mask is not None and mask.dtype != torch.bool:
@@ -135,8 +135,8 @@ class SelfAttention(MultiHeadAttention):
             x: (R, L, D). With a cache: (n, w, D), the newest position of each hypothesis.
             mask: see `attention_weights`; None allows all positions.
             rotation: what `RotaryPositions` returns for the positions of `x`.
-            cache: in a search step, that of the layer, with keys and values of earlier positions; those of `x` are
-                appended.
+            cache: in a search step, the cache of this layer. It has the keys and values of earlier positions, and
+                gets those of `x`.
         """
         query, key, value = self.project(x, rotation)  # (R, H, L, K) each
         if cache is None:

@@ -163,11 +163,11 @@ def _fields_of_side(ids: Ids, lengths: Numbers, pair_counts: Numbers, row_length
     """
     # 1. Of each sentence: its row, its number in the row, and its offset from the beginning of the row.
     begins = np.cumsum(lengths) - lengths  # (N,) place of its first token among all M tokens
-    first_of_rows = np.cumsum(pair_counts) - pair_counts  # (R,) index of the first sentence of each row
+    row_starts = np.cumsum(pair_counts) - pair_counts  # (R,) index of the first sentence of each row
     row = np.repeat(np.arange(len(pair_counts)), pair_counts)  # (N,)
-    first_of_row = first_of_rows[row]  # (N,) index of the first sentence of its row
-    number = np.arange(1, len(lengths) + 1) - first_of_row  # (N,) from 1
-    offset = begins - begins[first_of_row]  # (N,)
+    first_in_row = row_starts[row]  # (N,) index of the first sentence of its row
+    number = np.arange(1, len(lengths) + 1) - first_in_row  # (N,) from 1
+    offset = begins - begins[first_in_row]  # (N,) in tokens
 
     # 2. Of each token: its position in its sentence, and its cell in the flat (R · L,) row tensor.
     position = np.arange(int(lengths.sum())) - np.repeat(begins, lengths)  # (M,)

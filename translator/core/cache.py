@@ -69,17 +69,18 @@ class LayerCache:
         """Append one target position (n, H, w, K), and return all keys and values, (n, H, T * W, K) each."""
         if self.length == len(self._positions):
             self._grow(new.key)
-        sentences = len(new.key)
+        count = len(new.key)  # n
         # Write the newest entries. If w is 1, each of the W hypotheses gets the same one.
-        newest = self._positions[self.length][:sentences]  # (n, 2, H, W, K)
+        newest = self._positions[self.length][:count]  # (n, 2, H, W, K)
         newest[:, 0] = new.key
         newest[:, 1] = new.value
         self.length += 1
-        # Return the entries of all hypotheses of a sentence; biases choose those of a branch.
+        # Return the entries of all hypotheses of a sentence. The biases of the step let each hypothesis attend only to
+        # those of its branch.
         end = self.length * self.width
         return KeyValue(
-            key=self._all.key[:sentences, :, :end],
-            value=self._all.value[:sentences, :, :end],
+            key=self._all.key[:count, :, :end],
+            value=self._all.value[:count, :, :end],
         )
 
     def move(self, old: Tensor, new: Tensor) -> None:
@@ -92,7 +93,7 @@ class LayerCache:
 
     def _grow(self, like: Tensor) -> None:
         """Increase the capacity, for positions of the shape and type of `like` (n, H, w, K)."""
-        # Double a full buffer; the first one is empty.
+        # At the first position, make the buffer for all B sentences; later, copy a full one into one of twice its size.
         if self._buffer is None:
             sentences, heads, _, head_width = like.shape
             shape = (FIRST_CAPACITY, self.width, 2, sentences, heads, head_width)
@@ -174,7 +175,8 @@ class DecoderCache:
         if self.length == 1:
             # At the first step, all hypotheses of a sentence are equal and have one position, to which they attend.
             return StepBiases(decoder=None, cross=cross)
-        # All heads have the same bias. It is copied here once, and not in each layer.
+        # All heads have the same bias, but the batched product needs a copy for each. It is made here once, not in each
+        # layer.
         branches = self._branches.view(self.count, 1, self.width, -1)  # (n, 1, W, T * W)
         branches = self.to_lanes(branches).expand(-1, self._heads, -1, -1)
         return StepBiases(decoder=branches.contiguous(), cross=cross)
@@ -207,19 +209,19 @@ class DecoderCache:
         lane_numbers = torch.arange(self.count, device=sentences.device)
         lanes = self.to_sentences(lane_numbers)[sentences]  # (n',)
 
-        # 2. Move those in lanes from n' on to the free lanes below.
+        # 2. Move those in lanes from n' on to the free lanes below n', which are equally many.
         must_move = lanes >= count  # (n',)
         is_free = torch.ones(count, dtype=torch.bool, device=lanes.device)  # (n',)
         is_free.index_fill_(0, lanes[~must_move], False)
-        old = lanes[must_move]
-        new = is_free.nonzero().squeeze(1)
-        if len(old) > 0:
-            self._source_bias[new] = self._source_bias[old]
+        old_lanes = lanes[must_move]
+        free_lanes = is_free.nonzero().squeeze(1)
+        if len(old_lanes) > 0:
+            self._source_bias[free_lanes] = self._source_bias[old_lanes]
             for layer in self.layers:
-                layer.move(old, new)
-            lanes = lanes.masked_scatter(must_move, new)
+                layer.move(old_lanes, free_lanes)
+            lanes = lanes.masked_scatter(must_move, free_lanes)
 
-        # 3. Keep the lane of each sentence, and the inverse permutation.
+        # 3. Remember the lane of each sentence, and the inverse permutation.
         self.count = count
         self._lane_of_sentence = lanes
         self._sentence_in_lane = torch.empty_like(lanes)

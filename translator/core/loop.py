@@ -128,7 +128,7 @@ def train(
 ) -> str | None:
     """Train from `progress` on, and advance it; return the limit that ended the training.
 
-    Return None after a request to stop; to save is then left to the caller. `batches` has those of each update,
+    Return None after a request to stop; the caller then saves. `batches` yields those of one update after the other,
     endlessly, and begins where `progress` stands. By default, the clock is that of one process.
     """
     clock = clock or Clock(progress)
@@ -141,7 +141,7 @@ def train(
             surroundings.save()
             return limit
 
-        # 2. Wait for the next batches, and then for the other ranks.
+        # 2. Wait for the next batches; then, in `tick`, for the other ranks.
         wait_began = time.perf_counter()
         step_batches = next(batches)
         tick = clock.tick(waiting=time.perf_counter() - wait_began)

@@ -165,7 +165,7 @@ class ModelOptimizer:
         for group in self.groups:
             group["lr"] = rate
 
-        # Gradients have the factor of the loss scale; and one that is longer than `clip` gets this length.
+        # The divisor takes the loss scale out of the gradient, and shortens one that is longer than `clip` to `clip`.
         divisor = self.scale
         if self._clip is not None:
             divisor = (gradient_norm / self._clip).clamp(min=1.0) * divisor

@@ -103,10 +103,10 @@ def _first_fit(
             if source <= room and target <= target_room[row]:
                 break
             row += 1
-        # 2. Without one, open a row; the fullest row closes if all are open.
+        # 2. Without one, open a row. If OPEN_ROWS rows are open already, the fullest of them closes first.
         if row == len(row_pairs):
             if row == OPEN_ROWS:
-                free_positions = list(map(min, source_room, target_room))  # of the fuller side
+                free_positions = list(map(min, source_room, target_room))  # of each row, on its fuller side
                 yield closed(free_positions.index(min(free_positions)))
             source_room.append(row_length)
             target_room.append(row_length)

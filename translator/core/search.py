@@ -155,8 +155,9 @@ def beam_search(
         count: hypotheses for each row, at most W.
         constraints: what an output may not say; None forbids PAD, UNK and SOS.
         top_k: finds the largest values of rows.
-        steps_between_reads: after how many steps it is read which sentences leave the batch. Those that stay longer
-            find nothing more. A GPU works later than the program, which waits for it at each reading.
+        steps_between_reads: every so many steps, the program reads from the device which sentences leave the batch.
+            Each reading waits for a GPU, which runs behind the program. A sentence that stays until the next one finds
+            nothing more.
     """
     width = settings.beam_size
     enough_finished = 2 * width if width > 1 else 1  # a beam of one is greedy search
@@ -236,7 +237,7 @@ def beam_search(
 
 
 def best_extensions(
-    scores: Tensor, logits: Tensor, forbidden: Tensor | None, top_k: TopK = largest
+    scores: Tensor, logits: Tensor, forbidden: Tensor | None, top_k: TopK
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the scores, parents and tokens of the 2 W best extensions of each beam, (n, 2 W) each, best first.
 

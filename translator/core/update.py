@@ -119,7 +119,7 @@ class Learner:
             token_losses.append(self.forward_backward(self.loss, self.gradients, batch, loss_weight))
         self.gradients.sum_over_ranks()
 
-        # 2. Their norm. A loss that is not finite has such gradients, too.
+        # 2. Their norm. It is not finite if a gradient is not, which is also the case if a loss is not.
         norm = self.gradients.norm() / self.optimizer.scale
         finite = torch.isfinite(norm)
 

@@ -36,7 +36,8 @@ def mixture_rows(pairs: Mapping[str, int], weights: Mapping[str, float], tempera
         weights: the weight of each source, by name.
         temperature: 1 or more.
     """
-    # The shares are in proportion to these masses. Undivided, tiny weights would make all masses zero.
+    # The shares are in proportion to these masses. Weights are divided by the largest, since tiny ones could make all
+    # masses zero.
     heaviest_weight = max(weights[name] for name, count in pairs.items() if count)
     masses = np.array([weights[name] / heaviest_weight * pairs[name] ** (1 / temperature) for name in pairs])
     shares = masses / masses.sum()

@@ -123,7 +123,7 @@ class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
             position: where the first batch begins: an epoch and a row.
             accumulation: batches of an update, the same for any number of ranks; they may extend into the next epoch.
             world_size: ranks that share each batch; each takes an equal number of its rows.
-            on_gpu: whether other processes make the batches, in page-locked memory.
+            on_gpu: whether the batches go to a GPU; then other processes make them, in page-locked memory.
         """
         assert accumulation >= 1
         assert 0 <= rank < world_size

@@ -53,7 +53,7 @@ class Constraints:
             ngrams = produced.unfold(1, self._ngram_length, 1)  # (R, T - n + 1, n)
             beginning = produced[:, length - self._ngram_length + 1 :].unsqueeze(1)  # (R, 1, n - 1)
             has_beginning = (ngrams[:, :, :-1] == beginning).all(dim=2)  # (R, T - n + 1)
-            # Others scatter to PAD, which is forbidden anyway. So no GPU synchronization is needed.
+            # N-grams with another beginning forbid PAD, which is forbidden anyway: so nothing has to wait for a GPU.
             last_tokens = ngrams[:, :, -1].masked_fill(~has_beginning, PAD)  # (R, T - n + 1)
             forbidden.scatter_(1, last_tokens, True)
 
@@ -64,6 +64,7 @@ class Constraints:
         # Inside a forced prefix, its next token is the only one that is allowed.
         if length < self._forced.size(1):
             forced = self._forced[sentences, length].unsqueeze(1)  # (R, 1); PAD after the end of a prefix
+            # Forbid all tokens, and then allow the forced one. After the end, this only forbids PAD once more.
             forbidden |= forced != PAD
             forbidden.scatter_(1, forced, forced == PAD)
 

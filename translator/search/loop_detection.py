@@ -35,9 +35,10 @@ def words_of(text: str) -> list[str]:
 
 
 def words_without_doubling(text: str) -> list[str]:
-    """Return the words of `text`, with one for two where languages say a word twice: `no, no` and «کم کم».
+    """Return the words of `text`; a word that languages say twice is returned once: `no, no` and «کم کم».
 
-    These are words with a sign between them, and some words without. Of four in a row, two are left.
+    Any word may be said twice with a sign between, and those of `_DOUBLED_WORD` also without. Of four equal words in a
+    row, two are returned.
     """
     text = text.lower()
     words: list[str] = []
@@ -115,7 +116,7 @@ def allowed_occurrences(source: str) -> int:
     pair_counts = Counter(itertools.pairwise(parts))
     for first, second in pair_counts:
         if first == second:
-            pair_counts[first, second] += 1  # three words in a row make two pairs
+            pair_counts[first, second] += 1  # a word three times in a row makes two pairs
     return max([1, *word_counts.values(), *pair_counts.values()])
 
 

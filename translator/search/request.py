@@ -66,8 +66,8 @@ class SearchRequest:
     def longest_outputs(self, max_positions: int) -> list[int]:
         """Return the maximum length of each output in tokens, EOS included.
 
-        It is `max_length_ratio` times the length of the source, rounded down, or the length of the forced prefix if
-        that is longer, plus `EXTRA_LENGTH`.
+        It is max(`max_length_ratio` · length of the source, length of the forced prefix) + `EXTRA_LENGTH`, at most
+        `max_positions`; the product is rounded down.
 
         Args:
             max_positions: most tokens that the model accepts, EOS included.

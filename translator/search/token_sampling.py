@@ -104,7 +104,7 @@ def probabilities(logits: Tensor, forbidden: Tensor | None, config: SearchConfig
     else:
         logits = logits.masked_fill(forbidden, -torch.inf)
 
-    # Temperature. The logits are at most 0, so that a low temperature causes no overflow.
+    # Temperature. The largest logit is subtracted first: numbers of at most 0 do not overflow at a low temperature.
     logits = (logits - logits.amax(dim=1, keepdim=True)) / config.temperature
 
     # Top-k.

@@ -77,7 +77,7 @@ class _PlainAttention(torch.autograd.Function):
         value_gradient = torch.bmm(weights_after_dropout.transpose(1, 2), gradient)  # (R * H, S, K)
 
         # 2. The gradient of the softmax: ∂scores = P ∘ ∂P - P Σ (P ∘ ∂P). The product P ∘ ∂P is the same with the
-        # weights before and after dropout; each line works in place.
+        # weights before and after dropout. One tensor holds first ∂P, then P ∘ ∂P, and in the end ∂scores.
         score_gradient = torch.bmm(gradient, by_head(value).transpose(1, 2))  # (R * H, T, S)
         score_gradient.mul_(weights_after_dropout)
         sums = score_gradient.sum(dim=-1, keepdim=True)  # (R * H, T, 1)

@@ -52,7 +52,11 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         block: int,
         needs_gradient: bool,
     ) -> tuple[Tensor, Tensor]:
-        """Return the two parts of `Losses`; with `needs_gradient`, save the gradients of states and head."""
+        """Return the two parts of `Losses`; with `needs_gradient`, save the gradients of states and head.
+
+        Products with the head are computed in `product_type`, and the loss in at least float32; `block` is the number
+        of positions that are computed at once.
+        """
         exact_type = torch.promote_types(product_type, torch.float32)
         x = states.to(product_type)  # (N, D)
         weight = head.to(product_type)  # (V, D)
@@ -60,8 +64,8 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         head_gradient = torch.zeros_like(head) if needs_gradient else None
         objective = torch.zeros((), dtype=exact_type, device=x.device)
         token_losses = torch.empty(len(x), dtype=exact_type, device=x.device)
-        # Buffers for all blocks: new ones would make the system allocate and clear pages for each block. A second
-        # buffer has the logits of rounded products in the exact type.
+        # Buffers for all blocks: new ones would make the system allocate and clear pages for each block. If the product
+        # type is not exact, a second buffer holds the products in the exact type.
         product_buffer = x.new_empty(min(block, len(x)), len(weight))
         exact_buffer = product_buffer if product_type == exact_type else product_buffer.to(exact_type)
         with torch.autocast(x.device.type, enabled=False):
@@ -118,13 +122,14 @@ def _loss_and_gradient(logits: Tensor, labels: Tensor, smoothing: float) -> Loss
     of_tokens = (log_normalizer - label_logits).masked_fill_(~is_token, 0.0)
     objective = of_tokens.sum() * (1.0 - smoothing)
     if smoothing > 0.0:
-        all_labels = (vocabulary * log_normalizer - logit_sums).masked_fill_(~is_token, 0.0)
-        objective += smoothing / vocabulary * all_labels.sum()
+        # The sum of -log p over the whole vocabulary, of each position.
+        sums_over_vocabulary = (vocabulary * log_normalizer - logit_sums).masked_fill_(~is_token, 0.0)  # (M,)
+        objective += smoothing / vocabulary * sums_over_vocabulary.sum()
 
     # 2. The gradient: softmax - (1 - ε) · onehot(label) - ε / V, and zero at PAD.
-    counts = is_token.unsqueeze(1).to(exponentials.dtype)  # (M, 1): 1 at tokens, 0 at PAD
-    gradient = exponentials.mul_(counts / normalizer)
+    token_mask = is_token.unsqueeze(1).to(exponentials.dtype)  # (M, 1): 1 at tokens, 0 at PAD
+    gradient = exponentials.mul_(token_mask / normalizer)
     if smoothing > 0.0:
-        gradient.sub_(smoothing / vocabulary * counts)
-    gradient.scatter_add_(1, label_column, (smoothing - 1.0) * counts)
+        gradient.sub_(smoothing / vocabulary * token_mask)
+    gradient.scatter_add_(1, label_column, (smoothing - 1.0) * token_mask)
     return Losses(objective, of_tokens)

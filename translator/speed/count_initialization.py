@@ -84,7 +84,8 @@ def neighbour_vectors(sentences: FlatRows, size: int, width: int) -> Tensor:
     """Return vectors (T, D) of pieces; dot products are large for pieces with similar neighbours in `sentences`.
 
     They are the left singular vectors, times the square root of the singular values, of max(0, log p(n | piece) / p(n))
-    for neighbours n on the left and on the right. p(n) is raised to the power 0.75 (Levy et al. 2015 §3.1).
+    for neighbours n on the left and on the right. p(n) is raised to the power 0.75 (Levy et al. 2015 §3.1). T is
+    `size`, and D is `width`.
     """
     # 1. Count neighbours.
     counts_after = _neighbour_counts(sentences, size)
@@ -102,7 +103,8 @@ def neighbour_vectors(sentences: FlatRows, size: int, width: int) -> Tensor:
 
     # 4. The first directions are the strongest. A random rotation spreads them over all heads.
     rotation = torch.linalg.qr(torch.randn(width, rank))[0].t()  # (rank, D), rows orthonormal
-    vectors: Tensor = directions * strengths.sqrt() @ rotation
+    scaled_directions = directions * strengths.sqrt()  # (T, rank)
+    vectors: Tensor = scaled_directions @ rotation
     return vectors
 
 

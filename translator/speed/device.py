@@ -27,7 +27,9 @@ _MALLOPT: Final = {-3: 1 << 30, -1: 2**31 - 1}  # glibc's M_MMAP_THRESHOLD and M
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device called `name`, for `auto` the first GPU if torch can use it; a GPU always has its number.
+    """Return the device called `name`; for `auto`, the first GPU if torch can use it, else an Apple GPU or the CPU.
+
+    A GPU is returned with its number: `cuda` becomes `cuda:0`.
 
     Raises ConfigError: the device is unavailable, or this torch cannot compute on it.
     """

@@ -36,7 +36,7 @@ def dropout_factors(like: Tensor, probability: float) -> Tensor:
     unit = torch.finfo(like.dtype).eps * 2.0**exponent
     scale = round(exact_scale / unit) * unit
 
-    # The number of noise values that drop an entry, so that the mean of the factors is 1.
+    # The number of noise values that drop an entry, so that the mean of the factors is 1; one value at least does not.
     dropped_share = 1.0 - 1.0 / scale
     dropping_values = round(dropped_share * NOISE_VALUES)
     dropping_values = min(dropping_values, NOISE_VALUES - 1)
@@ -44,7 +44,7 @@ def dropout_factors(like: Tensor, probability: float) -> Tensor:
     # 64 random bits are four signed 16-bit noise values.
     count = like.numel()
     words = torch.empty((count + 3) // 4, dtype=torch.int64)
-    words.random_(-(2**63), None)
+    words.random_(-(2**63), None)  # all values of the type; without `None`, the bound would be an upper one
     noise = words.view(torch.int16)[:count].view(like.shape)
 
     # The lowest noise values drop their entry.

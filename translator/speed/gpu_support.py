@@ -31,7 +31,7 @@ def gpu_count() -> int:
 def gpu_problem(number: int = 0) -> str | None:
     """Return why torch cannot compute on GPU `number`; None if it can, or if this machine has no NVIDIA driver.
 
-    GPUs that an empty CUDA_VISIBLE_DEVICES or -1 hides are no problem.
+    GPUs that the user hides, by a CUDA_VISIBLE_DEVICES that is empty or -1, are no problem.
     """
     # torch sees GPUs, but may lack code for them.
     if gpu_count() > 0:
@@ -70,13 +70,13 @@ def caution_about_gpu(setting: str, device: torch.device) -> None:
 
 
 def _missing_kernels(number: int) -> str | None:
-    """Return the problem if this torch has no code for GPU `number`, which it sees."""
+    """Return the problem if this torch has no code for GPU `number`, which it sees; None if it has."""
     if torch.version.cuda is None:  # ROCm
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's own warning about the same, of several lines
         architectures = torch.cuda.get_arch_list()
-        use_expandable_segments()  # the next line starts CUDA
+        use_expandable_segments()  # a setting that has no effect later: the next line starts CUDA
         capability = torch.cuda.get_device_capability(number)
         if not architectures or has_kernels(capability, architectures):
             return None

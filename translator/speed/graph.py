@@ -49,7 +49,8 @@ class CapturedForwardBackward:
             self._graphs = {}
             self._graphs_have_dropout = loss.model.training
 
-        # Capture the pass when it is needed for the first time.
+        # There are two graphs: the first pass of an update overwrites the gradients, the others add to them. Capture
+        # each when it is needed for the first time.
         is_first = gradients.is_empty
         if is_first not in self._graphs:
             self._graphs[is_first] = self._capture(loss, gradients, batch, weight)
@@ -71,7 +72,7 @@ class CapturedForwardBackward:
             fixed_batch = replace(batch, fields=batch.fields.clone())
         fixed_weight = weight.clone()
 
-        # 2. What the passes below change.
+        # 2. Remember what the passes below change.
         gradients_before = gradients.flat.clone()
         is_first = gradients.is_empty
         random_state = torch.cuda.get_rng_state(device)

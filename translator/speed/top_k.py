@@ -23,9 +23,9 @@ def top_k_on(device: torch.device) -> TopK:
 def largest_of_groups(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Return what `largest` does for `values` (R, V), without reading a value from the GPU.
 
-    The `count` largest values lie in the `count` groups of adjacent values that have the largest maxima. This holds
-    with ties, too: a group whose maximum is larger, or equal and more to the left, has a value that comes first. The
-    maxima take one pass through the values, where torch's `topk` takes several.
+    The `count` largest values lie in the `count` groups of adjacent values that have the largest maxima: a value of
+    another group comes after these `count` maxima. This holds with ties, too, since groups and values with ties are
+    both taken from the left. The maxima take one pass through the values, where torch's `topk` takes several.
     """
     size = values.size(1)
     count = min(count, size)

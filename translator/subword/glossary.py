@@ -22,7 +22,7 @@ class Glossary:
 
     @classmethod
     def read(cls, file: Path) -> "Glossary":
-        """Return the glossary in a TSV file: on each line a term, a tab, and its translation; blank lines are none.
+        """Return the glossary in a TSV file: on each line a term, a tab, and its translation; blank lines are skipped.
 
         Raises InputError: a line has another form, or two lines give one term two translations; all are named.
         """
@@ -43,8 +43,10 @@ class Glossary:
                 continue
             if len(cells) != 2 or not all(cells):
                 mistakes.append(f"line {number}: not a term, a tab and its translation")
-            elif terms.setdefault(cells[0], cells[1]) != cells[1]:
-                mistakes.append(f"line {number}: `{cells[0]}` has another translation above, `{terms[cells[0]]}`")
+                continue
+            term, translation = cells
+            if terms.setdefault(term, translation) != translation:
+                mistakes.append(f"line {number}: `{term}` has another translation above, `{terms[term]}`")
 
         # 3. Name all mistakes at once.
         if mistakes:

@@ -307,14 +307,14 @@ def cut_out_of_pair(source: str, target: str, placeholders: Sequence[str]) -> tu
 def put_back(text: str, copied: Mapping[str, str], source: str = "") -> str:
     """Return a translation with each part of `copied` in place of its placeholder.
 
-    Parts whose placeholder is missing come in their order, before the mark that ends the text. So do parts after that
-    mark if it is the end of `source`. Unknown and repeated placeholders are removed.
+    Parts whose placeholder is missing come in their order, before the mark that ends the text. If `source` ends with a
+    mark, parts after the last mark of the text come before it, too. Unknown and repeated placeholders are removed.
     """
-    # 1. Move placeholders that follow the last mark before it.
+    # 1. Move placeholders that stand after the last mark to the place before it.
     if source.rstrip().endswith(tuple(END_MARKS)):
         text = _AFTER_MARK.sub(r"\2\1", text)
 
-    # 2. Put missing placeholders there, too.
+    # 2. Put missing placeholders before the last mark, too.
     present = set(_ANY.findall(text))
     missing = [placeholder for placeholder in copied if placeholder not in present]
     if missing:

@@ -58,9 +58,9 @@ def prepare_subword(
             if parent is None:
                 _train(config, corpus, unfinished_folder, workers)
             else:
-                for file in SubwordPair.load(parent).sha256:
+                for file in SubwordPair.load(parent).sha256:  # by file name
                     write_bytes(unfinished_folder / file, read_file(parent / file))
-                word_counts.update(read_word_counts(parent / WORDS_FILE))
+                word_counts.update(read_word_counts(parent / WORDS_FILE))  # adds to the counts
             write_word_counts(unfinished_folder / WORDS_FILE, word_counts)
             write_json(unfinished_folder / _RECORD_FILE, made_from)
     return SubwordPair.load(folder), folder
@@ -72,7 +72,7 @@ def _made_from(config: SubwordConfig, corpus: "PreparedCorpus", parent: Path | N
     settings: dict[str, Any]
     if parent is not None:
         # Copied models: their files, and the words that those of this text are added to.
-        words = Counter(read_word_counts(parent / WORDS_FILE))
+        words = read_word_counts(parent / WORDS_FILE)
         settings = {"models": SubwordPair.load(parent).sha256, "words": sha256_of_json(words)}
     else:
         # Trained models: the keys that change them, with the defaults that follow from others.

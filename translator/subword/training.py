@@ -116,7 +116,7 @@ def _explain(message: str, config: SubwordConfig, name: str) -> SubwordError | N
     if too_small:
         smallest = int(too_small[1])
     elif "(vocab_size) >= (0)" in message:  # of a `char` model, which leaves out rare characters if it must
-        smallest = len(SPECIAL_TOKENS) + config.placeholders + 1
+        smallest = len(SPECIAL_TOKENS) + config.placeholders + 1  # and one character
     if smallest is None:
         return None
     return SubwordError(
@@ -145,9 +145,9 @@ def draw_lines(corpus: "PreparedCorpus", split: "Split", side: "Side", limit: in
 
 
 def trainer(config: SubwordConfig, corpus: "PreparedCorpus") -> Callable[[str], bytes]:
-    """Return the function that trains the model of a name on the training text: `source`, `target` or `joint`.
+    """Return the function that trains a model on the training text, by its name: `source`, `target` or `joint`.
 
-    A worker process calls it; it raises as `train_model` does.
+    A worker process calls the function, which raises as `train_model` does.
     """
     source, target = corpus.sides
     sides: dict[str, tuple[Side, ...]] = {"source": (source,), "target": (target,), "joint": ("en", "fa")}

@@ -96,7 +96,7 @@ class TrainingState:
 
         # 2. Load the tensors and the progress.
         restore_weights(self.model, checkpoint.model, path)
-        restore_moments(self.optimizer, checkpoint.training)
+        restore_moments(self.optimizer, checkpoint.moments)
         if self.average is not None:
             # An average that the run did not have before starts from the weights.
             updates = state.average["updates"] if checkpoint.average else 0

@@ -42,9 +42,8 @@ def launch(
     processes: int,
     stop: StopRequest,
     threads: int = 0,
-    program: Sequence[str] = ("-m", "translator"),
 ) -> int:
-    """Run `program` with command line `arguments` in several processes on this machine; return their exit code.
+    """Run this program with command line `arguments` in several processes on this machine; return their exit code.
 
     The first stop signal is forwarded to all processes, which save and stop. A second one stops them without saving.
     `threads` is the number of CPU threads of each; 0 divides the cores among them.
@@ -53,8 +52,8 @@ def launch(
         Interrupted: a signal stopped them.
         TranslatorError: a rank failed (with the message of the first failure) or was killed.
     """
-    # 1. Remember what the launcher changes. It forwards all stop signals but those that are ignored, as SIGHUP is under
-    # `nohup`.
+    # 1. Remember what changes below. Torch's launcher forwards all stop signals but those that are ignored, as SIGHUP
+    # is under `nohup`.
     environment = dict(os.environ)
     handlers = {number: signal.getsignal(number) for number in STOP_SIGNALS}
     forwarded = [number.name for number, handler in handlers.items() if handler is not signal.SIG_IGN]
@@ -66,7 +65,7 @@ def launch(
 
     # 3. Start the ranks, and wait for them.
     try:
-        # The launcher handles signals: it forwards the first, and stops the ranks at the second.
+        # Torch's launcher handles signals: it forwards the first, and stops the ranks at the second.
         with tempfile.TemporaryDirectory(prefix="translator-") as folder, stop.deferred():
             config = LaunchConfig(
                 min_nodes=1,
@@ -81,13 +80,13 @@ def launch(
                 signals_to_handle=",".join(forwarded),
                 shutdown_timeout=_STOP_SECONDS,
             )
-            elastic_launch(config, sys.executable)(*program, *arguments)
+            elastic_launch(config, sys.executable)("-m", "translator", *arguments)
     except SignalException as error:
         raise Interrupted(int(error.sigval)) from error
     except ChildFailedError as error:
         return _exit_code(error.failures, processes)  # raises the error that a rank reported
     finally:
-        # 4. Restore the handlers, which the launcher has replaced, and the environment.
+        # 4. Restore the handlers, which torch's launcher has replaced, and the environment.
         logging.disable(logging.NOTSET)
         for number, handler in handlers.items():
             signal.signal(number, handler)
@@ -97,7 +96,12 @@ def launch(
 
 
 def _exit_code(failures: Mapping[int, ProcessFailure], processes: int) -> int:
-    """Return the exit code of the first of `failures`, by rank; raise the error that a rank reported, or its loss."""
+    """Return the exit code of the rank that failed first; `failures` are by rank.
+
+    Raises:
+        TranslatorError: a rank reported an error.
+        LostProcessError: a rank was killed.
+    """
     by_time = sorted(failures.items(), key=lambda failure: failure[1].timestamp)
     # An error of our own, which a rank reported, says most.
     for _, failure in by_time:
@@ -141,7 +145,7 @@ def _end_rank(error: BaseException, code: int) -> NoReturn:
     A thread of Gloo may still hold a tensor of the last exchange. It needs the interpreter to release it, and one that
     has ended makes it call `std::terminate` (https://github.com/pytorch/pytorch/issues/190489).
     """
-    # When a rank has ended, the launcher sends a signal to the others, which may be here too.
+    # When a rank has ended, the launcher sends a signal to the others, which may be ending here, too: ignore it.
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     try:

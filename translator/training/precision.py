@@ -87,7 +87,10 @@ def choose_precision(device: torch.device, setting: Precision | Literal["auto"] 
 
 
 def _compiles(device: torch.device, config: TrainingConfig) -> bool:
-    """Return whether layers and output head are compiled; say what is missing for it."""
+    """Return whether layers and output head are compiled; say what is missing for it.
+
+    Raises ConfigError: `training.compile` is `always` on a CPU.
+    """
     if device.type == "cpu" and config.compile == "always":
         raise ConfigError("training.compile is `always`, but on a CPU a compiled step is slower; use auto or never")
     if config.compile != "auto":

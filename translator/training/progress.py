@@ -32,9 +32,10 @@ class TrainingProgress(Progress):
     def note_validation(self, scores: dict[str, float], metric: str) -> bool:
         """Record the scores of a validation at the current step; return whether `metric` is the best so far.
 
-        A validation without this score, because no pair fits into a row, is neither better nor without a gain.
+        A validation without this score, because no pair fits into a row, is not the best, and does not count as one
+        without a gain. A score that is not finite does.
         """
-        # 1. Whether it is a gain, by which training may stop early.
+        # 1. Whether it is a gain: training may stop after some validations without one.
         score = ranking_score(scores, metric)
         is_best = score is not None and (self.best_score is None or score > self.best_score)
         if is_best:

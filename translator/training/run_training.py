@@ -199,7 +199,8 @@ def _evaluate(
         for score in saved_scores(run.evaluation_folder)
         if score.checkpoint == checkpoint and score.search == search
     ]
-    # 2. They are enough if they are of all test sets of the run. Scores on other texts do not show how good it is.
+    # 2. They are enough if they cover all test sets of the run; scores on other texts, which a user may have evaluated,
+    # do not replace these.
     test_sets = own_texts(run, "test").keys()
     if scores and test_sets <= {score.test_set for score in scores}:
         return scores, []

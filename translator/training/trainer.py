@@ -159,8 +159,11 @@ class Trainer:
         # 1. Rank 0 validates, and all ranks get its scores. If it is asked to stop meanwhile, there are none: all stop.
         validation = None
         if self._distributed.main:
-            with contextlib.suppress(_StopAskedError), uncompiled():
-                validation = self._validator.validate(self._check_stop)
+            try:
+                with uncompiled():
+                    validation = self._validator.validate(self._check_stop)
+            except _StopAskedError:
+                pass  # the other ranks wait for the answer, which is None
         scores = self._distributed.of_main(None if validation is None else validation.scores)
         if scores is None:
             raise _StopAskedError

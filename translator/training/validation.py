@@ -58,8 +58,9 @@ class Validator:
         pairs: list[tuple[str, str]] = []
         origins: list[str] = []
         for name in data.corpus.names("validation"):
-            pairs += data.corpus.pairs("validation", name)
-            origins += [name] * (len(pairs) - len(origins))  # the source of each of these pairs
+            pairs_of_source = list(data.corpus.pairs("validation", name))
+            pairs += pairs_of_source
+            origins += [name] * len(pairs_of_source)
         numbers = evenly_spread(len(pairs), config.training.validation_sentences)
         self._sample = [pairs[number] for number in numbers]
         self._origins = [origins[number] for number in numbers]
@@ -116,7 +117,7 @@ class Validator:
 
     def _translated(self, chosen: Sequence[int], check_stop: Callable[[], None] = lambda: None) -> list[TranslatedPair]:
         """Return the pairs of the sample whose numbers are `chosen`, in this order, with translations."""
-        # 1. Translate them, the longest first, so that the lines of a batch are of similar length.
+        # 1. Translate them, the longest first, so that the sentences of a batch are of similar length.
         order = sorted(chosen, key=lambda number: -len(self._sample[number][0]))
         texts: dict[int, str] = {}  # translations, by number of the pair
         for start in range(0, len(order), self.translator.searcher.batch_rows):

@@ -39,8 +39,8 @@ def initial_checkpoint(config: Config) -> Path:
 def initialize(model: Transformer, subword: SubwordPair, config: Config) -> list[str]:
     """Copy matching weights of `training.initialize_from` into the new `model`; return log lines.
 
-    The source is the moving average of the checkpoint, or else its weights. Weights of the same name and shape are
-    copied. Rows of embeddings and output head are matched by the text of their pieces.
+    They come from the moving average of the checkpoint, or else from its weights. Weights of the same name and shape
+    are copied. Rows of embeddings and output head are matched by the text of their pieces.
 
     Raises:
         RunError: as `initial_checkpoint`.

@@ -45,7 +45,7 @@ class Monitor:
         self._progress = state.progress
         self._by_source = LossesBySource(state.data.corpus, "train")
         self._results: list[StepResult] = []  # since the last report
-        self._waited = 0.0  # seconds since the last report, by rank
+        self._waited = 0.0  # seconds of waiting for batches since the last report, the sum of all ranks
         self._began = time.perf_counter()
         self._bar: tqdm[object]
         self._events: Any  # torch's `SummaryWriter`, of rank 0
@@ -115,6 +115,7 @@ class Monitor:
                 "train/tokens_seen": self._progress.target_tokens,
                 "train/minutes": self._progress.seconds / 60,
                 "speed/tokens_per_second": target_tokens / seconds,
+                # The share of the time in which a rank waits for batches, as a mean.
                 "speed/data_wait": self._waited / self._distributed.world_size / seconds,
                 "speed/padding": _padding(results),
                 **_memory_in_use(results[-1].gradient_norm.device),
