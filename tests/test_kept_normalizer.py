@@ -30,8 +30,8 @@ def mended() -> NormalizerRules:
 
 @pytest.fixture
 def after_mending(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("normalizer", "normalizer_file"):
-        monkeypatch.setattr(f"translator.corpus.normalizer.{module}.CURRENT_RULES", mended())
+    for module in ("normalizer.normalizer", "normalizer.normalizer_file", "prepare"):
+        monkeypatch.setattr(f"translator.corpus.{module}.CURRENT_RULES", mended())
 
 
 def test_a_corpus_is_prepared_with_the_rules_of_its_model_or_the_current_ones(tiny: Any, after_mending: None) -> None:
