@@ -101,7 +101,7 @@ class Learner:
         """Update the weights once and return the result; skip the update if the gradient is not finite.
 
         Args:
-            step_batches: this rank's micro-batches, on the CPU.
+            step_batches: this rank's micro-batches, on the CPU, with the number of target tokens of all ranks.
             number: number of the update, from 1, for schedules and dropout.
             seconds: time the run took before the update.
         """

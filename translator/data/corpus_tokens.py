@@ -91,7 +91,8 @@ def _write_stores(
         threads=1 if processes > 1 else ALL_CORES,
     )
 
-    # The blocks of all splits are one sequence, of which each split takes its own number of pairs.
+    # The blocks of all splits, in this order, are one sequence, so that the processes start only once. No block has
+    # pairs of two splits, and each split takes as many blocks as its pairs fill.
     with contextlib.closing(map_in_order(encoder, _blocks(corpus), processes)) as encoded_blocks:
         for split in STORED_SPLITS:
             source_writer = TokenWriter(folder / split, source_side, subword.source.vocabulary_size)

@@ -217,8 +217,8 @@ def _check_system(system: System, first_run: RunFolder, texts: Sequence[HeldOutS
                 f"{first_run.path} translates {direction}, and {run.path} does not; evaluate them one after the other"
             )
     saved_scores(system.folder)  # raises RunError if the file is damaged, before the long translation
-    # In the evaluation folder of a run, the names of its own texts are taken. A separate folder of results has only the
-    # names of the texts that it holds.
+    # Without a folder of its own, the system's results lie in the evaluation folder of its first run, where the names
+    # of that run's own texts are taken.
     texts_of_run: Mapping[str, HeldOutSet] = {}
     if system.results is None:
         texts_of_run = own_texts(system.runs[0], "validation") | own_texts(system.runs[0], "test")

@@ -95,7 +95,7 @@ def chosen_maps(weights: Weights, layer: str, head: str) -> list[list[tuple[str,
         if head == "mean":
             row.append((f"layer {layer_number}, mean of {head_count} heads", of_layer.mean(axis=0)))
         else:
-            for head_number in _numbers("head", head, "mean", head_count):
+            for head_number in _numbers("head", head, "mean", head_count):  # `mean` is for the message only
                 row.append((f"layer {layer_number}, head {head_number}", of_layer[head_number - 1]))
         rows.append(row)
     return rows

@@ -65,7 +65,8 @@ def launch(
 
     # 3. Start the ranks, and wait for them.
     try:
-        # Torch's launcher handles signals: it forwards the first, and stops the ranks at the second.
+        # Torch's launcher handles signals: it forwards the first, and stops the ranks at the second. Before and after it
+        # does, ours only remember a signal.
         with tempfile.TemporaryDirectory(prefix="translator-") as folder, stop.deferred():
             config = LaunchConfig(
                 min_nodes=1,
@@ -84,7 +85,7 @@ def launch(
     except SignalException as error:
         raise Interrupted(int(error.sigval)) from error
     except ChildFailedError as error:
-        return _exit_code(error.failures, processes)  # raises the error that a rank reported
+        return _exit_code(error.failures, processes)  # of a rank that ended without a report; else raises
     finally:
         # 4. Restore the handlers, which torch's launcher has replaced, and the environment.
         logging.disable(logging.NOTSET)
