@@ -60,6 +60,19 @@ def test_lines_up_to_the_limit_pass_and_longer_ones_are_refused(end: bytes, monk
             next(blocks)
 
 
+@pytest.mark.parametrize("mebibytes", [3, 5])
+def test_a_line_over_several_blocks_is_read_whole_or_refused(mebibytes: int, tmp_path: Path) -> None:
+    file = tmp_path / "long.txt"
+    line = "b" * (mebibytes << 20)
+    file.write_text(f"a\n{line}\nc\n", encoding="ascii")
+    lines = line_reader.read_lines(file)
+    if mebibytes <= 4:
+        assert list(lines) == ["a", line, "c"]
+    else:
+        with pytest.raises(InputError, match="line 2 of the input is longer than 4 MiB"):
+            list(lines)
+
+
 def test_a_line_that_is_not_utf8_is_translated_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with pipe_with(b"a\n" * 100 + b"bc\xffd\n" + b"\xc3\n" * 8 + "\ufffd\n".encode()) as pipe:
         written = through(pipe, loud())

@@ -27,14 +27,15 @@ class Unreadable(StrEnum):
     INVALID_UTF8 = "invalid_utf8"
 
 
-def whole_lines(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
+def whole_lines(blocks: Iterable[bytes], label: str, longest: int) -> Iterator[bytes]:
     r"""Yield a text as UTF-8, in parts of whole lines; only the last may lack its "\n". Memory stays flat.
 
-    Of a line that is too long, only a beginning is kept, with more than `LONGEST_LINE` bytes.
+    Of a line that is too long, only a beginning is kept, with more than `longest` bytes.
 
     Args:
         blocks: bytes of the text in UTF-8, or in UTF-16 with a byte order mark.
         label: name of the text in messages.
+        longest: bytes of a line without its end; one with more is too long.
 
     Raises CorpusError: the text is in another encoding, or no text (see `utf8_blocks`).
     """
@@ -45,7 +46,7 @@ def whole_lines(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
         if end:
             yield data[:end]
         # One byte more than the longest line shows that a line is too long; another one may be the "\r" of its end.
-        unfinished = data[end : end + LONGEST_LINE + 2]
+        unfinished = data[end : end + longest + 2]
     if unfinished:
         yield unfinished
 
@@ -64,7 +65,7 @@ def read_lines(blocks: Iterable[bytes], label: str, *, drop_invalid: bool, advic
     Raises CorpusError: the text is in another encoding, or is none; the lines before an invalid one are yielded first.
     """
     number = 0
-    for data in whole_lines(blocks, label):
+    for data in whole_lines(blocks, label, LONGEST_LINE):
         # Nearly all blocks have no line that needs a closer look; to decode them whole is many times faster.
         if len(data) <= LONGEST_LINE and not any(sign in data for sign in _UNUSUAL):
             try:

@@ -58,7 +58,7 @@ def read_lines(source: int | Path, column: str | None = None) -> Lines:
 
     number = 0  # of the last line that was read
     all_ascii = True  # whether all blocks so far are ASCII
-    for data in whole_lines(data_blocks, label):
+    for data in whole_lines(data_blocks, label, LONGEST_LINE):
         # 2. The start of a text shows its form, and the first characters beyond ASCII show whether it is UTF-8.
         if number == 0:
             _refuse_unread_form(label, name, data)
