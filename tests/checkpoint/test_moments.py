@@ -6,7 +6,7 @@ from translator.checkpoint.moments import moments_of, restore_moments
 from translator.core.optimizer import ModelOptimizer, OptimizerSettings
 from translator.speed.loss_scale import FIRST_FACTOR, ScaledOptimizer
 
-SETTINGS = OptimizerSettings(clip=None)
+SETTINGS = OptimizerSettings()
 
 
 def test_a_run_may_continue_without_its_loss_scale_and_gain_one() -> None:

@@ -20,17 +20,17 @@ from translator.core.layers import NetworkSettings, NormOrder
 from translator.core.optimizer import EPSILON, ModelOptimizer, OptimizerSettings, ScheduleSettings, learning_rate
 from translator.core.transformer import Transformer
 
-SETTINGS = OptimizerSettings(weight_decay=0.1, clip=None)
+SETTINGS = OptimizerSettings(weight_decay=0.1)
 CLIP = 0.5  # below the norm of every gradient here
 
 
 @pytest.mark.parametrize("clip", [None, CLIP, 1e6])
 def test_updates_are_those_of_torchs_adamw_after_its_clipping(clip: float | None) -> None:
     model, expected = network(), network()
-    optimizer = ModelOptimizer(model, OptimizerSettings(weight_decay=0.0, clip=clip))
+    optimizer = ModelOptimizer(model, OptimizerSettings(weight_decay=0.0))
     torch_optimizer = torch.optim.AdamW(expected.parameters(), RATE, betas=(0.9, 0.98), eps=EPSILON, weight_decay=0.0)
     for number in range(4):
-        make_update(model, optimizer, number)
+        make_update(model, optimizer, number, clip)
         assert backward(expected, number) > CLIP
         if clip is not None:
             nn.utils.clip_grad_norm_(expected.parameters(), clip)
@@ -61,7 +61,7 @@ def test_twelve_layers_start_near_chance_loss_and_learn_during_warmup(
         VOCABULARY,
     )
     schedule = ScheduleSettings(learning_rate=1e-3, warmup_steps=15)
-    optimizer = ModelOptimizer(model, OptimizerSettings(clip=None))
+    optimizer = ModelOptimizer(model, OptimizerSettings())
 
     losses = []
     for step in range(1, 26):
@@ -71,7 +71,7 @@ def test_twelve_layers_start_near_chance_loss_and_learn_during_warmup(
         logits = model(source, target_input)  # (32, 1, V)
         loss = F.cross_entropy(logits.flatten(0, 1), words.flatten())
         torch.autograd.backward(loss)
-        optimizer.update(learning_rate(step, schedule), torch.tensor(1.0), FINITE)
+        optimizer.update(learning_rate(step, schedule), 1.0, FINITE)
         model.zero_grad()
         losses.append(loss.item())
 

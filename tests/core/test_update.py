@@ -30,8 +30,8 @@ SCHEDULE = ScheduleSettings(learning_rate=1e-2, schedule="constant")
 
 def learner_of(clip: float | None = None, schedule: ScheduleSettings = SCHEDULE, **changes: Any) -> Learner:
     model = small_model(**changes)
-    optimizer = ModelOptimizer(model, OptimizerSettings(clip=clip))
-    return Learner(TeacherForcing(model, 0.1), optimizer, Gradients(model.parameters()), schedule)
+    optimizer = ModelOptimizer(model, OptimizerSettings())
+    return Learner(TeacherForcing(model, 0.1), optimizer, Gradients(model.parameters()), schedule, clip)
 
 
 def weights_of(learner: Learner) -> dict[str, Tensor]:
@@ -42,7 +42,7 @@ class GradientDescent(ModelOptimizer):
     """Subtracts the gradient from the weights."""
 
     @torch.no_grad()
-    def update(self, rate: float, gradient_norm: Tensor, finite: Tensor) -> None:
+    def update(self, rate: float, divisor: Tensor | float, finite: Tensor) -> None:
         for group in self.groups:
             for weight in group["params"]:
                 weight.sub_(weight.grad)

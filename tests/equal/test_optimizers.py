@@ -18,10 +18,12 @@ from tests.support.optimizer_steps import (
     skip_update,
 )
 from translator.core.optimizer import ModelOptimizer, OptimizerSettings
+from translator.core.update import clipping_divisor
 from translator.speed.loss_scale import ScaledOptimizer
 from translator.speed.muon import muon_of
 
-SETTINGS = OptimizerSettings(weight_decay=0.1, clip=0.5)  # below the norm of every gradient here
+SETTINGS = OptimizerSettings(weight_decay=0.1)
+CLIP = 0.5  # below the norm of every gradient here
 
 
 def optimizer_of(model: nn.Module, *parts: str) -> ModelOptimizer:
@@ -41,7 +43,7 @@ def test_a_scaled_loss_makes_the_updates_of_a_plain_one(kind: str, tolerance: fl
         model = network()
         optimizer = optimizer_of(model, *parts)
         for number in range(4):
-            make_update(model, optimizer, number)
+            make_update(model, optimizer, number, CLIP)
         weights.append(list(model.parameters()))
     torch.testing.assert_close(weights[1], weights[0], rtol=1e-5, atol=tolerance)
 
@@ -70,6 +72,6 @@ def test_an_update_neither_waits_for_the_device_nor_moves_the_gradients(parts: t
         finite = torch.isfinite(norm)
         addresses = [gradient.data_ptr() for gradient in gradients_of(model)]
         with no_synchronization(place):
-            optimizer.update(RATE, norm, finite)
+            optimizer.update(RATE, clipping_divisor(norm, CLIP), finite)
         assert [gradient.data_ptr() for gradient in gradients_of(model)] == addresses
         model.zero_grad()

@@ -66,9 +66,11 @@ def runs(small_run: Path, reverse_run: Path, tmp_path_factory: pytest.TempPathFa
     copies = {
         "UNEVALUATED": shutil.copytree(small_run, folder / "unevaluated", symlinks=True, ignore=no_evaluation),
         "CHANGED": shutil.copytree(small_run, folder / "changed", symlinks=True),
+        "ASKED": shutil.copytree(small_run, folder / "asked", symlinks=True),
     }
-    references = copies["CHANGED"] / "evaluation" / "small" / "reference.txt"
-    write_lines(references, [*read_lines(references)[:-1], "در"])
+    for name, side, line in (("CHANGED", "reference", "در"), ("ASKED", "source", "Where is it?")):
+        file = copies[name] / "evaluation" / "small" / f"{side}.txt"
+        write_lines(file, [*read_lines(file)[:-1], line])
     succeed("export", "--run", small_run, "--to", "safetensors", folder / "export")
     return {"RUN": small_run, "REVERSE": reverse_run, "EXPORT": folder / "export", **copies}
 
@@ -125,10 +127,13 @@ def test_a_tilde_is_the_home_folder(here: Path, small_run: Path) -> None:
 
 
 @pytest.mark.parametrize("case", PATHS["places"], ids=lambda case: f"{case['commands']} {case['place']}")
-def test_a_path_that_cannot_be_used_is_told_from_a_bug(case: dict[str, Any], here: Path, small_run: Path) -> None:
+def test_a_path_that_cannot_be_used_is_told_from_a_bug(
+    case: dict[str, Any], here: Path, small_run: Path, request: pytest.FixtureRequest
+) -> None:
     if case["place"] == "closed/x" and os.geteuid() == 0:
         pytest.skip("root may read and write everything")
     (here / "closed").mkdir(0)
+    request.addfinalizer(lambda: (here / "closed").chmod(0o700))
     names = {"RUN": small_run, "LONG": Path("n" * 300)}
     place = placed(case["place"], names)
     for command in PATHS[case["commands"]]:

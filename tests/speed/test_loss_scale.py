@@ -14,7 +14,7 @@ def test_the_factor_halves_on_overflow_and_doubles_after_steady_updates(monkeypa
     model = nn.Linear(1, 1)
     for weight in model.parameters():
         weight.grad = torch.zeros_like(weight)
-    optimizer = ScaledOptimizer(model, OptimizerSettings(clip=None))
+    optimizer = ScaledOptimizer(model, OptimizerSettings())
 
     def factor_after(updates: int, finite: Tensor = FINITE) -> float:
         for _ in range(updates):

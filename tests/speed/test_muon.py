@@ -60,7 +60,7 @@ def test_matrices_of_layers_are_updated_as_by_torchs_muon_and_other_weights_by_a
     assert blocks == 4 + 7
     torch_muon = torch_muon_of(matrices)
     expected: list[nn.Parameter] = torch_muon.param_groups[0]["params"]
-    optimizer = ModelOptimizer(model, OptimizerSettings(clip=None), {"muon": muon_of(model, DECAY)})
+    optimizer = ModelOptimizer(model, OptimizerSettings(), {"muon": muon_of(model, DECAY)})
 
     for number in range(1, 6):
         for parameter in model.parameters():

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from translator.core.optimizer import ModelOptimizer
+from translator.core.update import clipping_divisor
 
 FINITE = torch.tensor(True)
 RATE = 1e-2
@@ -34,12 +35,12 @@ def backward(model: nn.Module, number: int) -> Tensor:
     return nn.utils.get_total_norm(gradients_of(model))
 
 
-def make_update(model: nn.Module, optimizer: ModelOptimizer, number: int) -> None:
-    """One update of a loss that is multiplied by the scale of the optimizer."""
+def make_update(model: nn.Module, optimizer: ModelOptimizer, number: int, clip: float | None = None) -> None:
+    """One update of a loss that is multiplied by the scale of the optimizer, with a clipped gradient."""
     norm = backward(model, number)
     for gradient in gradients_of(model):
         gradient.mul_(optimizer.scale)
-    optimizer.update(RATE, norm, FINITE)
+    optimizer.update(RATE, optimizer.scale * clipping_divisor(norm, clip), FINITE)
     model.zero_grad()
 
 

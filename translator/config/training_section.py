@@ -131,7 +131,6 @@ class TrainingConfig(Section, effect=Effect.RESULT):
         return OptimizerSettings(
             beta2=self.beta2,
             weight_decay=self.weight_decay,
-            clip=self.gradient_clip,
         )
 
     @property

@@ -87,12 +87,11 @@ def _planned_step(step: int, settings: ScheduleSettings, seconds: float) -> floa
 
 @dataclass(frozen=True)
 class OptimizerSettings:
-    """AdamW, and the clipping of gradients."""
+    """AdamW."""
 
     beta1: float = 0.9
     beta2: float = 0.98
     weight_decay: float = 0.0  # of matrices; biases and norms have none
-    clip: float | None = 1.0  # maximum L2 norm of the gradient of all weights (Pascanu et al. 2013); None: no clipping
 
 
 class ModelOptimizer:
@@ -109,7 +108,6 @@ class ModelOptimizer:
         `extra` are optimizers by name, such as that of `speed/muon.py`, which update the weights that they have. Like
         AdamW of torch, they read their attributes `grad_scale` and `found_inf` in each step.
         """
-        self._clip = settings.clip
         extra = extra or {}
 
         # AdamW updates the weights that no other optimizer has.
@@ -141,7 +139,7 @@ class ModelOptimizer:
 
     @property
     def scale(self) -> Tensor | float:
-        """A factor of the loss, by which `update` divides the gradients: 1, but for float16 (`speed/loss_scale.py`)."""
+        """A factor of the loss, and so of the gradients: 1, but for float16 (`speed/loss_scale.py`)."""
         return 1.0
 
     @property
@@ -152,23 +150,18 @@ class ModelOptimizer:
             groups += optimizer.param_groups
         return groups
 
-    def update(self, rate: float, gradient_norm: Tensor, finite: Tensor) -> None:
+    def update(self, rate: float, divisor: Tensor | float, finite: Tensor) -> None:
         """Update the weights by their gradients, without GPU synchronization.
 
-        The gradients keep their memory; their values are divided in place by the loss scale and by clipping.
+        The gradients keep their memory; their values are divided in place.
 
         Args:
             rate: learning rate.
-            gradient_norm: () L2 norm of the whole gradient, without the loss scale.
+            divisor: () of the gradients, `scale` included.
             finite: () bool; False leaves weights and moments unchanged.
         """
         for group in self.groups:
             group["lr"] = rate
-
-        # The divisor takes the loss scale out of the gradient, and shortens one that is longer than `clip` to `clip`.
-        divisor = self.scale
-        if self._clip is not None:
-            divisor = (gradient_norm / self._clip).clamp(min=1.0) * divisor
 
         # The fused kernel divides gradients by `grad_scale`, and skips the update if `found_inf` is 1. So a GPU decides
         # for itself, and the program need not wait. Both attributes are made for `torch.amp.GradScaler`.

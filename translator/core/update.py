@@ -93,6 +93,7 @@ class Learner:
     optimizer: ModelOptimizer
     gradients: Gradients
     schedule: ScheduleSettings
+    clip: float | None = 1.0  # maximum L2 norm of the gradient of all weights; None: no clipping
     seed: int = 1
     rank: int = 0
     forward_backward: ForwardBackward = forward_backward
@@ -123,8 +124,9 @@ class Learner:
         norm = self.gradients.norm() / self.optimizer.scale
         finite = torch.isfinite(norm)
 
-        # 3. The weights.
-        self.optimizer.update(rate, norm, finite)
+        # 3. The weights, by the clipped gradient.
+        divisor = self.optimizer.scale * clipping_divisor(norm, self.clip)
+        self.optimizer.update(rate, divisor, finite)
         self.gradients.clear()
         return StepResult(
             step_batches=step_batches,
@@ -133,6 +135,14 @@ class Learner:
             finite=finite,
             learning_rate=rate,
         )
+
+
+def clipping_divisor(norm: Tensor, clip: float | None) -> Tensor | float:
+    """Return the divisor () by which a gradient of this L2 norm gets the norm `clip` if it is longer.
+
+    Pascanu et al. 2013 §3.2, "On the difficulty of training recurrent neural networks".
+    """
+    return 1.0 if clip is None else (norm / clip).clamp(min=1.0)
 
 
 def seed_update(seed: int, number: int, rank: int) -> None:

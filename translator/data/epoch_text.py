@@ -96,9 +96,9 @@ class EpochText:
     def _changed_row(self, epoch: int, pair: int, repetition: int, changes: tuple[bool, ...]) -> tuple[Ids, Ids]:
         """Return the ids of both sides of a pair in an epoch, without special tokens.
 
-        The plan of an epoch needs the lengths of these ids, and its batches need the ids: in a small corpus, the
-        cache saves encoding a pair twice. `repetition` is how often the epoch has
-        drawn the pair before, `changes` the kinds of changes that it gets; see `Draws`.
+        The plan of an epoch needs the lengths of these ids, and its batches need the ids: in a small corpus, the cache
+        saves encoding a pair twice. `repetition` is how often the epoch has drawn the pair before, `changes` the kinds
+        of changes that it gets; see `Draws`.
         """
         # A pair with UNK stays as it is, because its text cannot be decoded.
         source, target = self.store.flat(np.array([pair]))

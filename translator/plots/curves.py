@@ -28,7 +28,6 @@ _LABELS: Final = {
     "minutes": "minutes of training and validation",
 }
 _CLOCKS: Final = {"tokens": ("train/tokens_seen", 1e6), "minutes": ("train/minutes", 1.0)}
-"""The curve that gives the horizontal axis, and the unit in which the axis shows it."""
 """The curve that gives the horizontal position at each step, and the unit by which its values are divided."""
 
 

@@ -31,12 +31,12 @@ class ScaledOptimizer(ModelOptimizer):
 
     @property
     def scale(self) -> Tensor:
-        """The factor () of the loss, by which `update` divides the gradients."""
+        """The factor () of the loss, and so of the gradients."""
         return self._factor
 
-    def update(self, rate: float, gradient_norm: Tensor, finite: Tensor) -> None:
+    def update(self, rate: float, divisor: Tensor | float, finite: Tensor) -> None:
         """Update the weights, then adapt the factor, without GPU synchronization; see `ModelOptimizer.update`."""
-        super().update(rate, gradient_norm, finite)
+        super().update(rate, divisor, finite)
         found_inf = (~finite).float()
         # The operation of `torch.amp.GradScaler`: it changes both in place.
         torch._amp_update_scale_(self._factor, self._since_change, found_inf, 2.0, 0.5, STEADY)

@@ -65,8 +65,8 @@ def launch(
 
     # 3. Start the ranks, and wait for them.
     try:
-        # Torch's launcher handles signals: it forwards the first, and stops the ranks at the second. Before and after it
-        # does, ours only remember a signal.
+        # Torch's launcher handles signals: it forwards the first, and stops the ranks at the second. Until it does, our
+        # handlers only remember a signal.
         with tempfile.TemporaryDirectory(prefix="translator-") as folder, stop.deferred():
             config = LaunchConfig(
                 min_nodes=1,

@@ -55,6 +55,7 @@ def build_learner(
         optimizer=_optimizer_of(model, config, choices),
         gradients=_gradients_of(model, device, distributed, config),
         schedule=settings.schedule_settings,
+        clip=settings.gradient_clip,
         seed=config.run.seed,
         rank=distributed.rank,
         forward_backward=_forward_backward(choices),

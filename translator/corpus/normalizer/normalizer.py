@@ -179,7 +179,7 @@ def _in_turn(steps: Sequence[StepWithSigns]) -> Change:
     of a text, which one search finds, choose the steps, and those that cannot change it are left out.
     """
     sought = frozenset[str]().union(*(signs for _, signs in steps if signs is not None))
-    # A search for all but the plain characters is fast; it also finds what no step looks for, which does no harm.
+    # A search for all but the plain characters is fast; it also finds signs that no step looks for.
     plain = "".join(character for character in map(chr, _SCRIPTS) if character not in sought)
     signs_in = re.compile(f"[^{re.escape(plain)}]").findall
 
@@ -195,7 +195,7 @@ def _in_turn(steps: Sequence[StepWithSigns]) -> Change:
     def apply(text: str) -> str:
         done = 0
         while True:
-            for number, change in needed(frozenset(signs_in(text)), done):
+            for number, change in needed(sought.intersection(signs_in(text)), done):
                 changed = change(text)
                 if changed != text:  # its signs may be others, so choose again among the steps that follow
                     text, done = changed, number

@@ -90,19 +90,15 @@ def _history() -> Iterator[None]:
         return
     # Where the XDG specification keeps the state of programs.
     path = Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state", "translator", "history")
-    try:
+    with contextlib.suppress(RuntimeError, OSError):  # the home folder is unknown, or the file missing or unreadable
         path = path.expanduser()
-    except RuntimeError:  # the home folder is unknown
-        yield
-        return
-    with contextlib.suppress(OSError):  # the file may be missing or unreadable
         readline.read_history_file(path)
     readline.set_history_length(_HISTORY_LINES)
     try:
         yield
     finally:
         with contextlib.suppress(OSError):  # the history is optional
-            if path.is_absolute():  # the specification ignores a relative folder
+            if path.is_absolute():  # not if the home folder is unknown, and the specification ignores a relative one
                 path.parent.mkdir(parents=True, exist_ok=True)
                 readline.write_history_file(path)
                 path.chmod(0o600)  # private
