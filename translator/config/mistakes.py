@@ -89,7 +89,7 @@ def explain(details: Sequence[Mapping[str, Any]], document: Document, ignored: S
         elif detail["type"] == "extra_forbidden":
             reasons.setdefault(path, []).append(_describe_unknown(path))
         else:
-            reasons.setdefault(_without_choice(path), []).append(_describe(detail))
+            reasons.setdefault(_without_union_member(path), []).append(_describe(detail))
 
     # 3. A line for each key.
     lines = []
@@ -104,7 +104,7 @@ def _key_path(key: str) -> KeyPath:
     return tuple(int(part) if part.isdecimal() else part for part in key.split("."))
 
 
-def _without_choice(path: KeyPath) -> KeyPath:
+def _without_union_member(path: KeyPath) -> KeyPath:
     """Return `path` without the name of the member, which pydantic appends for a union."""
     if path and isinstance(path[-1], str) and _CHOICE.fullmatch(path[-1]):
         return path[:-1]

@@ -177,7 +177,7 @@ def progress_bar(
     )
 
 
-def end_within(bar: "tqdm[Any]", seconds: float) -> None:
+def limit_time_left(bar: "tqdm[Any]", seconds: float) -> None:
     """Tell a `progress_bar` that its work ends in at most `seconds`, for the display of the time left."""
     assert isinstance(bar, _Bar)
     bar.end = time.monotonic() + seconds

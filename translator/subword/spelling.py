@@ -103,7 +103,8 @@ class SpellingCorrector:
         if word.islower():
             return f"{opening}{meant}{closing}"
 
-        # A capitalized word may be a name, unless it is close to a word with which sentences begin.
+        # A capitalized word may be a name, unless it is close to a word with which sentences begin; one of the fewest
+        # letters that are corrected at all may be a name even then.
         is_first = match.start() == 0
         if is_first and len(word) > SHORTEST and _OPENERS.fullmatch(meant):
             return f"{opening}{meant.capitalize()}{closing}"

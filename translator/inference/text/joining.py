@@ -58,7 +58,10 @@ def _best_combinations(segments: Sequence[Sequence[Translation]], count: int) ->
 
 
 def _joined(parts: Sequence[Translation], between: Sequence[str]) -> Translation:
-    """Return the translation of a text from one translation of each of its segments."""
+    """Return the translation of a text from one translation of each of its segments.
+
+    `between` is what stands before the first and after each of them: white space, or text that is copied.
+    """
     # 1. The text. White space is left out beside an empty translation, and at the end.
     texts = [between[0]]
     for part, following in zip(parts, between[1:], strict=True):

@@ -246,7 +246,8 @@ def _ends_sentence(word: str, text: str, next_start: int, *, lower_case: bool) -
 
     A small letter can begin a sentence in a text without capitals (`lower_case`), and after a question mark.
     """
-    # 1. Part the word from its marks: (Yes!")[1] is the body (Yes, the mark !, the closing marks ") and a footnote.
+    # 1. Part the word from its marks: `(Yes!")[1]` has the body `(Yes`, the mark `!`, the closing marks `")` and the
+    # footnote `[1]`.
     word = _LAST_ORNAMENTS.sub("", _TAGS_OF_WORD.sub("", word) if ">" in word else word)
     # Emphasis is two signs at the end, or signs at both ends; a single sign at the end may be a mark of something else.
     if word.endswith(("**", "__")) or word.startswith(tuple(_EMPHASIS)):

@@ -17,7 +17,7 @@ from translator.core.update import StepResult
 from translator.errors import RunError
 from translator.evaluation import TranslatedPair
 from translator.run.files import storage_errors
-from translator.run.logging import LOGGER, RECORD, end_within, progress_bar
+from translator.run.logging import LOGGER, RECORD, limit_time_left, progress_bar
 from translator.run.text import excerpt
 from translator.training.checkpointing import TrainingState
 from translator.training.distributed import Distributed
@@ -45,7 +45,7 @@ class Monitor:
         self._progress = state.progress
         self._by_source = LossesBySource(state.data.corpus, "train")
         self._results: list[StepResult] = []  # since the last report
-        self._waited = 0.0  # seconds of waiting for batches since the last report, the sum of all ranks
+        self._waited_of_all_ranks = 0.0  # seconds of waiting for batches since the last report
         self._began = time.perf_counter()
         self._bar: tqdm[object]
         self._events: Any  # torch's `SummaryWriter`, of rank 0
@@ -62,7 +62,7 @@ class Monitor:
             silent=not self._distributed.main,
         )
         if settings.max_minutes is not None:
-            end_within(self._bar, 60 * settings.max_minutes - self._progress.seconds)
+            limit_time_left(self._bar, 60 * settings.max_minutes - self._progress.seconds)
         with self._bar:
             if not self._distributed.main:
                 yield
@@ -77,7 +77,7 @@ class Monitor:
     def add(self, result: StepResult, tick: Tick) -> None:
         """Add the latest update, without synchronization; report where it is due."""
         self._results.append(result)
-        self._waited += tick.waiting
+        self._waited_of_all_ranks += tick.waiting
         self._bar.update()
         if self._progress.step % self._settings.log_every == 0:
             self.report()
@@ -116,14 +116,14 @@ class Monitor:
                 "train/minutes": self._progress.seconds / 60,
                 "speed/tokens_per_second": target_tokens / seconds,
                 # The share of the time in which a rank waits for batches, as a mean.
-                "speed/data_wait": self._waited / self._distributed.world_size / seconds,
+                "speed/data_wait": self._waited_of_all_ranks / self._distributed.world_size / seconds,
                 "speed/padding": _padding(results),
                 **_memory_in_use(results[-1].gradient_norm.device),
             }
             for name, loss in means.by_source.items():
                 points[f"train_by_source/{name}"] = loss
             self._write(means.loss, points)
-        self._waited = 0.0
+        self._waited_of_all_ranks = 0.0
         self.restart_clock()
 
     def _write(self, loss: float, points: Mapping[str, float]) -> None:
