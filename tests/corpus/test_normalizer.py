@@ -21,7 +21,7 @@ from translator.corpus.fingerprint import PREPARE_VERSION
 from translator.corpus.normalizer.mojibake import is_suspect, repair_decoding
 from translator.corpus.normalizer.normalizer import CHOSEN, CURRENT_RULES, Normalizer
 from translator.corpus.normalizer.rules import FUNCTIONS, SIGNS_OF_FUNCTIONS
-from translator.corpus.selecting.folding import fold
+from translator.corpus.selecting.folding import PAGE, fold, fold_repaired
 
 EXAMPLES = yaml.safe_load(Path(__file__).with_name("normalizer.yaml").read_text(encoding="utf-8"))
 CHARACTERS, PIECES = "".join(EXAMPLES["characters"]), EXAMPLES["pieces"]
@@ -115,6 +115,11 @@ def test_fold_makes_variants_equal(text: str, variant: str) -> None:
 def test_fold_keeps_different_texts_apart() -> None:
     texts = EXAMPLES["different_folds"]
     assert len(set(map(fold, texts))) == len(texts)
+
+
+@given(st.one_of(st.text(st.sampled_from(PAGE)), TEXTS))
+def test_fold_by_the_page_is_that_of_any_text(text: str) -> None:
+    assert fold(text) == (fold_repaired(text) or " ".join(text.split()))
 
 
 @settings(max_examples=60)

@@ -29,7 +29,7 @@ from translator.run.workers import map_in_order
 
 NORMALIZED: Final = ("normalized.en", "normalized.fa")  # what training reads
 RAW: Final = ("raw.en", "raw.fa")  # as read, for held-out text and examples
-CHUNK_PAIRS: Final = 1024  # in a chunk, which also ends at `_CHUNK_CHARACTERS` characters
+CHUNK_PAIRS: Final = 4096  # in a chunk, which also ends at `_CHUNK_CHARACTERS` characters
 _CHUNK_CHARACTERS: Final = 1 << 20
 
 Chunk = tuple[int, list[tuple[int, str, str, str | None]]]
