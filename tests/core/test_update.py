@@ -39,16 +39,19 @@ def weights_of(learner: Learner) -> dict[str, Tensor]:
 
 
 class GradientDescent(ModelOptimizer):
-    """Subtracts the gradient from the weights."""
+    """Subtracts the gradient from the weights, divided as it should be."""
 
     @torch.no_grad()
     def update(self, rate: float, divisor: Tensor | float, finite: Tensor) -> None:
         for group in self.groups:
             for weight in group["params"]:
-                weight.sub_(weight.grad)
+                weight.sub_(weight.grad / divisor)
 
 
-def test_micro_batches_give_the_gradient_of_their_union_by_target_token_and_its_norm() -> None:
+@pytest.mark.parametrize("clip", [None, 0.01, 1e6])
+def test_micro_batches_give_the_clipped_gradient_of_their_union_by_target_token_and_its_norm(
+    clip: float | None,
+) -> None:
     """Of three uneven batches as of all their rows at once: each token weighs the same."""
     model = small_model(dropout=0.0)
     union = collate_rows(ROWS, row_length=16)
@@ -57,10 +60,14 @@ def test_micro_batches_give_the_gradient_of_their_union_by_target_token_and_its_
 
     before = [weight.detach().clone() for weight in model.parameters()]
     optimizer = GradientDescent(model, OptimizerSettings())
-    result = Learner(TeacherForcing(model, 0.1), optimizer, Gradients(model.parameters()), SCHEDULE).update(STEP, 1)
+    loss = TeacherForcing(model, 0.1)
+    result = Learner(loss, optimizer, Gradients(model.parameters()), SCHEDULE, clip).update(STEP, 1)
+    norm = nn.utils.get_total_norm(expected)
+    assert norm > 0.01
+    shortening = 1.0 if clip is None else min(1.0, clip / norm.item())
     gradients = [old - new.detach() for old, new in zip(before, model.parameters(), strict=True)]
-    torch.testing.assert_close(gradients, list(expected), rtol=1e-4, atol=1e-6)
-    torch.testing.assert_close(result.gradient_norm, nn.utils.get_total_norm(expected), rtol=1e-4, atol=0)
+    torch.testing.assert_close(gradients, [gradient * shortening for gradient in expected], rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(result.gradient_norm, norm, rtol=1e-4, atol=0)
 
 
 @pytest.mark.parametrize(("value", "clip"), [(float("nan"), None), (float("inf"), 1.0)])

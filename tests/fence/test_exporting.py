@@ -14,6 +14,7 @@ from tests.fence.short_runs import short
 from tests.fence.small_language import question, seen, statement
 from tests.support.command_line import refusal, succeed
 from translator import Translator
+from translator.errors import InputError
 
 PAIRS = [statement("book", "old"), question("tree", "new"), seen("letter", "white")]
 SOURCES = [english for english, _ in PAIRS]
@@ -51,6 +52,13 @@ def test_an_export_is_as_sure_as_its_run(name: str, small_run: Path, exports: Pa
         result = succeed("translate", "--run", model, "--format", "jsonl", "--scores", SOURCES[0])
         confidences.append(json.loads(result.out)["translations"][0]["confidence"])
     assert confidences[1] == pytest.approx(confidences[0], abs=0.1)
+
+
+def test_an_export_for_ctranslate2_gives_no_attention(exports: Path) -> None:
+    model = Translator.load(exports / "ctranslate2")
+    for asked in (lambda: model.attention(SOURCES[0]), lambda: model.align(SOURCES[0], TRANSLATIONS[0])):
+        with pytest.raises(InputError, match=r"gives no attention, .* use --engine torch"):
+            asked()
 
 
 def test_an_int8_export_has_less_than_half_the_size(exports: Path) -> None:
