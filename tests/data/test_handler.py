@@ -12,7 +12,7 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.support.sampling_recipe import SamplingRecipe
+from tests.support.two_sources import TwoSourceRecipe
 from translator.config.training_section import AugmentationConfig
 from translator.core.batch import Batch
 from translator.corpus.prepared_corpus import Side
@@ -20,13 +20,13 @@ from translator.data import DataHandler, DataPosition
 
 
 @pytest.fixture(scope="module")
-def handler(sampling_recipe: SamplingRecipe) -> DataHandler:
-    return DataHandler(sampling_recipe(typos=0.0))
+def handler(two_source_recipe: TwoSourceRecipe) -> DataHandler:
+    return DataHandler(two_source_recipe(typos=0.0))
 
 
 @pytest.fixture(scope="module")
-def mistyped(sampling_recipe: SamplingRecipe) -> DataHandler:
-    return DataHandler(sampling_recipe(weight=5, temperature=2))
+def mistyped(two_source_recipe: TwoSourceRecipe) -> DataHandler:
+    return DataHandler(two_source_recipe(weight=5, temperature=2))
 
 
 @pytest.fixture(scope="module", params=["plain", "mistyped"])
@@ -88,7 +88,7 @@ def test_batches_of_an_epoch_have_one_shape_and_decode_to_the_whole_training_tex
 
 
 def test_over_long_pairs_are_left_out_never_cut_counted_and_told(
-    handler: DataHandler, sampling_recipe: SamplingRecipe, caplog: pytest.LogCaptureFixture
+    handler: DataHandler, two_source_recipe: TwoSourceRecipe, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The row length is the median length of the training pairs."""
     lengths = {}
@@ -96,7 +96,7 @@ def test_over_long_pairs_are_left_out_never_cut_counted_and_told(
         for number, source, labels in pairs_in(batch):
             lengths[number] = max(len(source), len(labels))
     limit = int(np.median(list(lengths.values())))
-    limited = DataHandler(sampling_recipe(typos=0.0, max_length=limit))
+    limited = DataHandler(two_source_recipe(typos=0.0, max_length=limit))
     assert limited.fingerprint == handler.fingerprint, "a limit needs no new stores"
 
     fitting = [number for number, length in lengths.items() if length <= limit]

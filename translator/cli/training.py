@@ -88,7 +88,7 @@ def train_recipe(recipe: str, overrides: Sequence[str], stop: StopRequest, *, al
 
     with errors_end_the_rank():
         outcome = train_run(config, stop, allow_changed)
-    if outcome.main:  # the first rank speaks for all
+    if outcome.main:  # only rank 0 has scores
         _print_outcome(outcome, config)
 
 

@@ -87,7 +87,7 @@ class Batcher:
         texts = [text for text, _ in lines]
         answers = [answer for _, answer in lines]
 
-        # The translator calls this between two steps, so that a batch ends early when nobody waits for it.
+        # The search calls this between two steps. A batch ends early if all its requests have ended, as by a limit.
         def check() -> None:
             if all(answer.done() for answer in answers):
                 raise _UnwantedError

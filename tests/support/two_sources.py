@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.support.toy_corpora import letters, write_pairs
 from translator.config import Config
 
-SamplingRecipe = Callable[..., Config]
+TwoSourceRecipe = Callable[..., Config]
 
 
 def write_sources(folder: Path) -> None:
