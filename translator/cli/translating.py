@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from translator.cli.arguments import chosen_run, chosen_runs, load_model, say, search_flags
+from translator.corpus.reading.forms import without_packing
 from translator.errors import InputError
 from translator.inference.files.block_translation import translate_stream
 from translator.inference.files.display import choose_display
@@ -87,6 +88,8 @@ def _check_input(options: argparse.Namespace) -> None:
         raise InputError("text is given both as arguments and as --input; leave out one of them")
     if options.output is not None and options.input is None:
         raise InputError("--output needs --input FILE; without it, redirect: translator translate ... > FILE")
+    if options.output is not None and options.output != (plain := without_packing(options.output)):
+        raise InputError(f"the output {options.output} would not be compressed; write {plain}, and compress that")
     if options.column is not None and options.input is None:
         raise InputError("--column needs --input FILE, a CSV, TSV or JSON Lines file")
     if options.paragraphs and (options.text or options.column is not None):
