@@ -69,7 +69,7 @@ def attention_of(searcher: Searcher, subword: SubwordPair, segment: Segment, hyp
         label.append(EOS)
     weights = searcher.cross_attention(segment.ids, label)
 
-    # The tag before a source (`search.tag`) is no word. Without it, the weights of the words are scaled to sum to 1.
+    # The tag before a source (`search.tag`) is no word. Leave its weights out, and scale the others to sum to 1 again.
     tag_length = _tag_length(subword.source.pieces_of(segment.ids))
     source_ids = segment.ids[tag_length:]
     if tag_length:
@@ -80,7 +80,7 @@ def attention_of(searcher: Searcher, subword: SubwordPair, segment: Segment, hyp
     copied_texts = {}  # by the code point of the placeholder, as `str.translate` needs it
     for placeholder in subword.source.placeholders:
         copied_texts[ord(placeholder)] = segment.copied.get(placeholder, "")
-    source_pieces = subword.source.pieces_of([*source_ids, EOS])
+    source_pieces = subword.source.pieces_of([*source_ids, EOS])  # the weights include EOS
     target_pieces = subword.target.pieces_of(label)
     return AttentionMap(
         source=[piece.translate(copied_texts) for piece in source_pieces],
@@ -92,23 +92,24 @@ def attention_of(searcher: Searcher, subword: SubwordPair, segment: Segment, hyp
 def _tag_length(pieces: Sequence[str]) -> int:
     """Return the number of pieces of the tag at the start of a source."""
     for place, piece in enumerate(pieces[:2]):  # the word mark may be a piece of its own
-        if piece.strip(WORD_MARK) in SOURCE_TAGS and piece != WORD_MARK:
+        if piece.strip(WORD_MARK) in SOURCE_TAGS and piece != WORD_MARK:  # a lone mark becomes ""
             return place + 1
     return 0
 
 
 def align_words(maps: Iterable[AttentionMap]) -> Alignment:
-    """Return the alignment of a text, by the maps of its segments: each target word to the word with most attention.
+    """Return the alignment of a text, by the maps of its segments: the most attended source word of each target word.
 
     Attention is summed over the pieces of a source word and averaged over those of a target word. EOS is not a word,
     and a side without words gives no pairs.
     """
     alignment = Alignment(source=[], target=[], pairs=[], shares=[])
     for attention_map in maps:
-        words_before = len(alignment.source)
+        words_before = len(alignment.source)  # source words of the earlier segments
         source_spans = _word_spans(attention_map.source)
         for start, end in _word_spans(attention_map.target):
-            piece_shares = attention_map.weights[start:end].mean(axis=0)  # (S,)
+            piece_shares = attention_map.weights[start:end].mean(axis=0)  # (S,) of each source piece
+            # The share of each source word of this segment.
             shares = [float(piece_shares[first:last].sum()) for first, last in source_spans]
             if shares:
                 closest = words_before + shares.index(max(shares))

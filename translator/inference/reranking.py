@@ -27,28 +27,29 @@ def rerank(
     the translation. A segment with a pair that is too long for the model keeps its translations as they are.
 
     Args:
-        segments: with their sources.
+        segments: give the sources.
         translations: those of each segment, best first.
-        score: that of the other direction.
+        score: `Translator.score` of the model of the other direction.
     """
     # 1. Score all pairs together, in the other direction: from each translation to its source.
     texts = []
     sources = []
-    for segment, hypotheses in zip(segments, translations, strict=True):
-        texts += [hypothesis.text for hypothesis in hypotheses]
-        sources += [segment.source] * len(hypotheses)
+    for segment, segment_translations in zip(segments, translations, strict=True):
+        texts += [translation.text for translation in segment_translations]
+        sources += [segment.source] * len(segment_translations)
     scored = iter(score(texts, sources))
 
     # 2. Sort the translations of each segment.
     results = []
-    for segment, hypotheses in zip(segments, translations, strict=True):
+    for segment, segment_translations in zip(segments, translations, strict=True):
         rated = []
-        for hypothesis in hypotheses:
+        for translation in segment_translations:
             reverse = next(scored)
             mean = reverse.score / max(reverse.tokens, 1)
-            rated.append(replace(hypothesis, normalized_score=hypothesis.normalized_score + WEIGHT * mean))
-        is_scored = all(math.isfinite(hypothesis.normalized_score) for hypothesis in rated)
-        results.append(_sorted(rated, segment.source) if is_scored else list(hypotheses))
+            rated.append(replace(translation, normalized_score=translation.normalized_score + WEIGHT * mean))
+        # A pair that is too long for the model has the score minus infinity.
+        all_fit = all(math.isfinite(translation.normalized_score) for translation in rated)
+        results.append(_sorted(rated, segment.source) if all_fit else list(segment_translations))
     return results
 
 

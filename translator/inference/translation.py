@@ -43,7 +43,7 @@ class Translation:
         if self.confidence is not None:
             record["confidence"] = round(self.confidence, 3)
         if self.attention is not None and self.alignment is not None:
-            source, target, pairs, _ = self.alignment
+            source, target, pairs, _ = self.alignment  # without the shares
             record["alignment"] = {"source": source, "target": target, "pairs": pairs}
             record["attention"] = [attention_map.to_json() for attention_map in self.attention]
         return record

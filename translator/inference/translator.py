@@ -99,6 +99,7 @@ class Translator(LoadedModel):
 
         # 2. Read the texts, and search for the translations of their segments.
         terms = self.glossary if glossary is None else glossary
+        # `between` has for each text what is copied before, between and after its segments.
         segments, between = self._segment_reader.read(texts, terms, first_line, origins)
         request = SearchRequest(
             rows=[segment.ids for segment in segments],
@@ -111,25 +112,26 @@ class Translator(LoadedModel):
         )
         hypotheses = find_without_loops(self.searcher, self.subword, request)
 
-        # 3. Write the text of each hypothesis. With `search.rerank`, the model of the other direction ranks these.
-        written: list[list[Translation]] = []  # of each segment
+        # 3. Write the text of each hypothesis. With `search.rerank`, the model of the other direction helps to sort the
+        # translations of each segment again.
+        by_segment: list[list[Translation]] = []  # the translations of each segment
         for segment, segment_hypotheses in zip(segments, hypotheses, strict=True):
             prefix = beginnings[segment.line]
-            written.append(self._translations_of_segment(segment, segment_hypotheses, prefix, attention=attention))
+            by_segment.append(self._translations_of_segment(segment, segment_hypotheses, prefix, attention=attention))
         if self._reverse is not None:
-            written = rerank(segments, written, self._reverse.score)
+            by_segment = rerank(segments, by_segment, self._reverse.score)
 
-        # 4. Join the segments of each text; one without any is copied.
-        parts: list[list[list[Translation]]] = [[] for _ in texts]  # of each text, for each of its segments
-        for segment, translations in zip(segments, written, strict=True):
-            parts[segment.line].append(translations)
-        ranked = self.search.method != "sampling"
+        # 4. Join the segments of each text. A text without segments is copied: `text_between` has all of it.
+        by_text: list[list[list[Translation]]] = [[] for _ in texts]  # for each text, those of each of its segments
+        for segment, translations in zip(segments, by_segment, strict=True):
+            by_text[segment.line].append(translations)
+        ranked = self.search.method != "sampling"  # draws are joined by number, not by their scores
         results: list[list[Translation]] = []
-        for text_parts, text_between in zip(parts, between, strict=True):
-            if text_parts:
-                joined = join_segments(text_parts, text_between, count, ranked=ranked)
+        for text_segments, text_between in zip(by_text, between, strict=True):
+            if text_segments:
+                joined = join_segments(text_segments, text_between, count, ranked=ranked)
             else:
-                maps = () if attention else None
+                maps = () if attention else None  # no map, as there is no segment; None if not requested
                 joined = [Translation(text_between[0], precision=self.search.precision, attention=maps)]
             # Approximate scores would give a wrong confidence.
             if scored and self.confidence:
@@ -147,7 +149,7 @@ class Translator(LoadedModel):
         translations = []
         for text, hypothesis in zip(outputs, hypotheses, strict=True):
             translation = self._translation(text, segment, hypothesis)
-            # Attention takes a pass through the model of its own, so it is computed only on request.
+            # Attention takes another pass through the model, so it is computed only on request.
             if attention:
                 attention_map = attention_of(self.searcher, self.subword, segment, hypothesis)
                 translation = replace(translation, attention=(attention_map,))
@@ -179,7 +181,7 @@ class Translator(LoadedModel):
 
         Raises InputError: a text is invalid, or the two sides differ in number.
         """
-        # 1. Encode both sides of each pair.
+        # 1. Encode both sides of each pair. Each source is one segment, so `segment.line` is the number of its pair.
         sources = checked_texts(sources, "sources")
         targets = checked_texts(targets, "targets")
         if len(sources) != len(targets):
@@ -187,7 +189,7 @@ class Translator(LoadedModel):
         segments = self._segment_reader.whole(sources, self.glossary)
         target_ids = self._target_ids(targets, segments)
 
-        # 2. Score those that fit into the model.
+        # 2. Score the pairs that fit into the model. The others keep the score minus infinity.
         hypotheses = [Hypothesis(tuple(ids), -math.inf, -math.inf, finished=False) for ids in target_ids]
         fitting = [segment.line for segment in segments if self._fits(segment, target_ids[segment.line])]
         if len(fitting) < len(segments):
@@ -216,7 +218,7 @@ class Translator(LoadedModel):
         Raises InputError: `source` is no valid text, a side is too long for the model, or the engine gives no
             attention.
         """
-        # A given translation is one segment, because its parts are not aligned with those of the source.
+        # Each side is one segment: parts of a given translation could not be paired with parts of the source.
         (segment,) = self._segment_reader.whole(checked_texts([source], "source"), self.glossary)
         (target_ids,) = self._target_ids([target], [segment])
         if not self._fits(segment, target_ids):
@@ -224,6 +226,7 @@ class Translator(LoadedModel):
                 f"the texts have {len(segment.ids)} and {len(target_ids)} tokens, but the model takes at most "
                 f"{self.max_length - 1} and {self.searcher.max_positions - 1}; align sentence by sentence"
             )
+        # The alignment does not use the scores.
         hypothesis = Hypothesis(tokens=tuple(target_ids), score=0.0, normalized_score=0.0, finished=True)
         return align_words([attention_of(self.searcher, self.subword, segment, hypothesis)])
 
@@ -283,17 +286,18 @@ class Translator(LoadedModel):
     def _forced(
         self, prefixes: Sequence[str], segments: Sequence[Segment], between: Sequence[Sequence[str]], first_line: int
     ) -> list[list[int]]:
-        """Return the forced prefix of each segment: the text's prefix for its first segment, else none.
+        """Return the ids of each segment's forced prefix: that of its text for the first segment, none for the others.
 
-        What is copied before the first segment is not forced.
+        Raises InputError: a prefix is too long for the model.
         """
         texts = []
         for segment in segments:
+            # A prefix may begin with what is copied before the first segment. The model does not write that part.
             copied_before = between[segment.line][0].strip()
             prefix = prefixes[segment.line].strip().removeprefix(copied_before)
             texts.append(prefix if segment.is_first else "")
         rows = self._target_ids(texts, segments)
-        room = self.searcher.max_positions - 1  # for tokens beside the end of the sentence
+        room = self.searcher.max_positions - 1  # the end of the sentence takes a position
         for segment, ids in zip(segments, rows, strict=True):
             if len(ids) > room:
                 raise InputError(

@@ -111,8 +111,8 @@ class Ctranslate2Searcher(Searcher):
     def _search_batch(self, request: SearchRequest) -> list[list[Hypothesis]]:
         """Return the best hypotheses of each row of a batch."""
         results = [sorted(row_hypotheses, key=_rank) for row_hypotheses in self._within_limits(request)]
-        # CTranslate2 renormalizes without forbidden tokens, and omits forced ones from the score. So where there are
-        # any, the exact scores of all hypotheses decide which ones are the best.
+        # CTranslate2 renormalizes without forbidden tokens, and omits forced ones from the score. So a search that
+        # forbids or forces tokens gives all hypotheses exact scores, and these decide which ones are the best.
         if not request.forbids_tokens:
             results = [row_hypotheses[: request.count] for row_hypotheses in results]
         if request.forbids_tokens or request.scored:
@@ -133,7 +133,7 @@ class Ctranslate2Searcher(Searcher):
         for number, row_limits in enumerate(limits):
             groups[row_limits].append(number)
         most_rows_per_worker = math.ceil(len(request.rows) / self._workers)
-        futures: dict[int, Any] = {}
+        futures: dict[int, Any] = {}  # the future result of each row, by its number
         for (shortest, longest), numbers in groups.items():
             group_futures = self._start(request.select(numbers), shortest, longest, most_rows_per_worker)
             futures |= zip(numbers, group_futures, strict=True)
@@ -180,7 +180,7 @@ class Ctranslate2Searcher(Searcher):
         """
         config = request.config
         width = config.settings.beam_size
-        # Our own search never produces these either.
+        # Our own search never produces PAD and SOS either.
         forbidden = [[SPELLING[PAD]], [SPELLING[SOS]]]
         if request.no_doubles:
             forbidden += [[piece, piece] for piece in self._target_pieces]
@@ -234,7 +234,7 @@ class Ctranslate2Searcher(Searcher):
         )
         scored = []
         for hypothesis, result in zip(hypotheses, results, strict=True):
-            # A hypothesis that was cut off has no EOS, and no score for one.
+            # CTranslate2 also scores EOS after a hypothesis that was cut off. That one has no EOS: drop the score.
             length = len(hypothesis.tokens) + hypothesis.finished
             token_scores = result.log_probs[:length]
             scored.append(Hypothesis.from_tokens(hypothesis.tokens, token_scores, hypothesis.finished, settings))

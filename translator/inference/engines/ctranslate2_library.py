@@ -53,15 +53,16 @@ def choose_ctranslate2_device(name: str, *, must_exist: bool) -> str:
     if name == "cpu":
         return "cpu"
     number = int(name.partition(":")[2] or 0)
-    gpus = 0 if name == "mps" else require("ctranslate2").get_cuda_device_count()
-    is_there = number < gpus
-    if is_there and _loads_cublas():
+    # CTranslate2 supports no Apple GPU, which `mps` is.
+    gpu_count = 0 if name == "mps" else require("ctranslate2").get_cuda_device_count()
+    gpu_exists = number < gpu_count
+    if gpu_exists and _loads_cublas():
         return f"cuda:{number}"
-    problem = f"ctranslate2 cannot use the device `{name}` here, where it finds {gpus} CUDA GPUs; {_REMEDY}"
+    problem = f"ctranslate2 cannot use the device `{name}` here, where it finds {gpu_count} CUDA GPUs; {_REMEDY}"
     if must_exist and name != "auto":
         raise ConfigError(problem)
-    # A machine without a GPU translates on the CPU anyway; only a GPU that is there, but left idle, is worth a warning.
-    if is_there:
+    # A machine without a GPU translates on the CPU anyway. Only a GPU that exists, but stays idle, is worth a warning.
+    if gpu_exists:
         warn_once(f"ctranslate2 translates on the CPU: {problem}")
     return "cpu"
 
@@ -81,7 +82,7 @@ def _loads_cublas() -> bool:
     CTranslate2 then finds it, because Linux does not open a library of the same name twice.
     """
     candidates = [_CUBLAS]
-    package = importlib.util.find_spec("nvidia")
+    package = importlib.util.find_spec("nvidia")  # a namespace package, whose parts may lie in several folders
     if package is not None:
         folders = package.submodule_search_locations or []
         candidates += [str(Path(folder, _CUBLAS_FOLDER, _CUBLAS)) for folder in folders]

@@ -28,6 +28,7 @@ def write_ctranslate2(
     Args:
         folder: exists already.
         model: stays unchanged.
+        config: the shape of the model.
         subword: gives the vocabularies.
         quantization: type of the weights in CTranslate2's names.
 
@@ -122,7 +123,8 @@ def _set_layer(spec: Any, layer: Any) -> None:
     feed_forward = layer.feed_forward
     _set([spec.ffn.layer_norm], layer.feed_forward_residual.norm)
     _set([spec.ffn.linear_0, spec.ffn.linear_1], feed_forward.inner, feed_forward.outer)
-    if feed_forward.activation == "swiglu":  # first the activated gate, then the value
+    # `inner` has two matrices in one: first the activated gate, then the value.
+    if feed_forward.activation == "swiglu":
         gate = spec.ffn.linear_0
         value = spec.ffn.linear_0_noact
         gate.weight, value.weight = np.split(gate.weight, 2)

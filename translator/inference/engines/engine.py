@@ -70,20 +70,21 @@ class LoadedModel:
             ConfigError: an override or the device is invalid, or the device does not support the precision.
             InputError: the engine cannot use this folder, or is not installed.
         """
-        # 1. Refuse what cannot work.
+        # 1. Open the folders, and refuse what cannot work.
         folders = [folder] if isinstance(folder, Path | str) else folder
         if not folders:
             raise RunError("no run is given; give at least one run folder")
         if engine not in ENGINES:
             raise InputError(f"unknown engine `{engine}`; choose one of: {', '.join(ENGINES)}")
-        runs = [RunFolder.open(Path(run)) for run in folders]  # raises for any other folder, and names its kind
+        runs = [RunFolder.open(Path(run)) for run in folders]  # RunError if a folder is neither run nor export
+        needs_torch = engine == "torch" or len(runs) > 1  # only torch supports an ensemble
         is_ctranslate2_export = False
         for run in runs:
             if not is_export(run.path):
                 continue
             index = read_index(run.path)
             if index.format == "ctranslate2":
-                if engine == "torch" or len(runs) > 1:
+                if needs_torch:
                     advice = "use --engine ctranslate2 with this folder alone, or give the run folder itself"
                     raise InputError(f"{run.path} is an export for CTranslate2, and torch cannot use it; {advice}")
                 is_ctranslate2_export = True
@@ -100,11 +101,11 @@ class LoadedModel:
         if not is_ctranslate2_export:
             checkpoints = [pin_checkpoint(run.checkpoints_folder, checkpoint) for run in runs]
 
-        # 3. Choose the device: `auto` is the run's, or the CPU if that is missing. Each engine asks its own library
-        # what is there.
+        # 3. Choose the device: `auto` is the run's, or the CPU if that is missing; a device named here must exist. Each
+        # engine asks its own library which devices it can use.
         uses_ctranslate2 = is_ctranslate2_export or engine == "ctranslate2"
-        choose = choose_ctranslate2_device if uses_ctranslate2 else _choose_device
-        place = choose(configs[0].run.device if device == "auto" else device, must_exist=device != "auto")
+        choose_device = choose_ctranslate2_device if uses_ctranslate2 else _choose_device
+        place = choose_device(configs[0].run.device if device == "auto" else device, must_exist=device != "auto")
         if configs[0].search.precision == "bf16" and place == "cpu":
             remedy = "on a CPU, set search.precision=float32, or int8 for the ctranslate2 engine"
             raise ConfigError(f"search.precision is `bf16`, which needs a GPU; {remedy}")
@@ -133,7 +134,7 @@ def _with_fastest(
     else:
         try:
             return _with_ctranslate2(runs, configs[0], checkpoints, "cpu")
-        # CTranslate2 is missing or lacks something, or the run is read-only.
+        # CTranslate2 is missing or lacks something, or the run is read-only and cannot keep the exported model.
         except (InputError, StorageError) as error:
             reason = str(error)
     LOGGER.info("translating with the torch engine: %s", reason)
@@ -170,7 +171,7 @@ def _with_ctranslate2(
 ) -> LoadedModel:
     """Return the model of one run, or of an export for CTranslate2, on a device that CTranslate2 can use.
 
-    Such an export has no `checkpoints`.
+    For an export, `checkpoints` is empty: it has none that torch could read.
     """
     if len(runs) != 1:
         raise InputError("only the torch engine supports an ensemble of several runs; leave out --engine ctranslate2")
@@ -195,7 +196,7 @@ def _with_ctranslate2(
         workers=search.processes or config.run.threads,
     )
 
-    # 3. CTranslate2 gives no attention for our maps; torch gives it, if it is requested.
+    # 3. CTranslate2 gives no attention for our maps. The torch engine of the checkpoint does; it is loaded on request.
     if checkpoints:
         searcher.load_attention_engine = partial(_for_attention, checkpoints[0], search)
         searcher.gives_attention = True
@@ -232,7 +233,7 @@ def _for_attention(checkpoint: PinnedCheckpoint, search: SearchConfig) -> Search
 
 def _choose_device(name: str, *, must_exist: bool) -> str:
     """Return the device `name` for torch; if torch cannot use it, the CPU, or ConfigError if it `must_exist`."""
-    # Importing torch is slow, and a short translation on a CPU needs none of it.
+    # Importing torch is slow, so first return the CPU where the answer does not depend on torch.
     if name == "cpu":
         return "cpu"
     if not must_exist and not _may_have_gpu():

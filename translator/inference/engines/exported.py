@@ -66,9 +66,9 @@ def read_index(folder: Path) -> ExportIndex:
     file = folder / INDEX_FILE
     advice = f"delete {folder}, and copy it again, or export the run again"
     with storage_errors(file, "read"):
-        text = file.read_bytes()
+        content = file.read_bytes()
     try:
-        index = read_signed_record(_INDEX, text)
+        index = read_signed_record(_INDEX, content)
     except RecordError as error:
         raise RunError(f"damaged export: {error.about(file, advice)}") from error
     for name, checksum in index.sha256.items():
@@ -91,10 +91,10 @@ def exported_beside(run: RunFolder, checkpoint: PinnedCheckpoint) -> Path:
     require("ctranslate2")
     folder = run.path / "export" / f"ctranslate2-{checkpoint.state.name}-{checkpoint.identity[:12]}"
     if not is_export(folder):
-        # Its name says whose weights it has, so another process that makes the folder meanwhile makes the same one.
         try:
             _export(run, checkpoint, folder)
         except StorageError:
+            # Another process may have written the folder meanwhile: the same one, as the name identifies the weights.
             if not is_export(folder):
                 raise
     return folder

@@ -37,12 +37,13 @@ def load_shared_subword(
 ) -> SubwordPair:
     """Return the subword models of a run, or of the first run of an ensemble.
 
-    Those of the others have the same ids; their word counts, which correct the spelling of a source, may differ.
+    The subword models of all runs have the same ids. Only their word counts, which correct the spelling of a source,
+    may differ.
 
-    Raises RunError: a token of a run may stand for another text than in the first one.
+    Raises RunError: the runs differ in direction, ids or normalization, so a token may stand for another text.
     """
     subwords = []
-    meanings = []
+    meanings = []  # of each run: all that decides for which text a token stands
     for run, config, checkpoint in zip(runs, configs, checkpoints, strict=True):
         subword = load_subword(run, checkpoint.state)
         subwords.append(subword)

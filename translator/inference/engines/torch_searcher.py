@@ -103,7 +103,7 @@ class TorchSearcher(Searcher):
             with self._evaluating():
                 return score_targets(self._search_model, source, [targets[number] for number in batch], settings)
 
-        lengths = [max(map(len, sides)) for sides in zip(rows, targets, strict=True)]
+        lengths = [max(map(len, sides)) for sides in zip(rows, targets, strict=True)]  # of the longer side of each pair
         return _in_fitting_batches(batches_by_length(lengths, _targets_at_once), rows, scored)
 
     def cross_attention(self, row: Sequence[int], label: Sequence[int]) -> npt.NDArray[np.float32]:
@@ -186,9 +186,9 @@ def _in_fitting_batches(
     Other programs, or a training, may use the memory of a GPU.
 
     Args:
-        batches: the numbers of the rows of each; each row is in one of them.
+        batches: for each batch, the numbers of its rows; each row is in one batch.
         rows: source ids of all sentences.
-        work: returns the result of each row of a batch, for their numbers.
+        work: takes the numbers of the rows of a batch, and returns the result of each row.
 
     Raises RunError: a single sentence needs more memory.
     """
@@ -208,7 +208,7 @@ def _in_fitting_batches(
                     f"memory ran out with a sentence of {tokens} tokens; stop other programs that use this GPU, "
                     "lower search.beam_size, or use the CPU (--device cpu)"
                 ) from error
-        # The exception held the tensors of the batch that did not fit; they are free only after its block.
+        # Free the tensors of the batch that did not fit. The exception held them until the end of its block.
         torch.cuda.empty_cache()
         middle = len(batch) // 2
         waiting += [batch[middle:], batch[:middle]]
@@ -242,9 +242,9 @@ def load_searcher(checkpoints: Sequence[PinnedCheckpoint], search: SearchConfig,
     Raises RunError: the models do not fit into the free memory of the GPU.
     """
     place = torch.device(device)
-    # The weights are copied into the layout and the type that searches read fastest.
     precision = search_precision(search.precision, place)
     with model_must_fit("use the CPU (--device cpu)"):
+        # The weights are copied into the layout and the type that searches read fastest.
         models = [search_copy(load_model(checkpoint, place), precision) for checkpoint in checkpoints]
     if place.type == "cuda":
         torch.set_float32_matmul_precision(GPU_ROUNDING)

@@ -86,11 +86,13 @@ def translated_blocks(
 
 
 def start_worker(load: Load, document: Document, identity: str) -> Callable[[Block], tuple[Translated, list[str]]]:
-    """Prepare a worker process; return what it does with a block: it also returns its warnings, having no log.
+    """Prepare a worker process, and return its function, which translates a block.
+
+    The function returns the translated block and its warnings, which the main process logs.
 
     Raises RunError: the loaded weights do not have this `identity`.
     """
-    # 1. Collect warnings, which the main process shows in the order of the lines.
+    # 1. Collect warnings: the main process logs them, in the order of the lines.
     warnings: list[str] = []
     handler = logging.Handler(logging.WARNING)
     handler.emit = lambda record: warnings.append(record.getMessage())  # type: ignore[method-assign]
@@ -104,8 +106,8 @@ def start_worker(load: Load, document: Document, identity: str) -> Callable[[Blo
             "a worker process found other weights than this command began with, since a training moved `best` or "
             "`last` meanwhile; run the same command again, with --checkpoint STEP while that training runs"
         )
-    torch: Any = sys.modules.get("torch")
     # There is a process for each core, so more threads would only compete.
+    torch: Any = sys.modules.get("torch")  # None if the engine does without torch
     if torch is not None:
         torch.set_num_threads(1)
 

@@ -42,7 +42,7 @@ class Document:
             if not self.source.is_fifo():
                 self.source.open("rb").close()
         if self.source.is_file():
-            next(read_lines(self.source), None)  # a form that is not read at all is told first
+            next(read_lines(self.source), None)  # raises first if the form of the file is not read at all
             check_column(self.source, self.column)
             next(self.blocks(1), None)
 

@@ -28,11 +28,12 @@ def translate_file(load: Load, document: Document, output: Path, earlier: str | 
         load: loads the translator, also once in each worker process, so it must be picklable.
         document: a file on disk.
         output: the file to write.
-        earlier: the hash that an earlier call for this `output` returned. If this one has the same, the file stays.
+        earlier: the hash that an earlier call for this `output` returned. If the hash is the same now, `output` stays.
 
     Raises:
         InputError: the input is not a file on disk, equals the output, has an unreadable line, or changes before its
             translation is complete; or `output` may not be replaced.
+        StorageError, CorpusError: the input cannot be read, or the output cannot be written.
     """
     # 1. Refuse what cannot work before the model is loaded.
     source = document.source
@@ -42,13 +43,13 @@ def translate_file(load: Load, document: Document, output: Path, earlier: str | 
         raise InputError(f"the input {source} is not a file on disk; leave out --output, and redirect the output")
     refuse_input_as_output([source], output)
     place = resolve_output(output)
-    if not isinstance(place, Path):
+    if not isinstance(place, Path):  # an open descriptor
         with output_stream(output) as stream:
             translate_stream(load, load(), document, stream)
         return ""
     with storage_errors(source, "read"):
         sha256 = sha256_of_file(source)
-    state = _state(source)
+    state_before = _state(source)
     # This reads every line, so an unreadable one is refused now, not after hours of translation.
     total = sum(len(block.texts) for block in document.blocks(LINES_AT_ONCE))
 
@@ -70,7 +71,7 @@ def translate_file(load: Load, document: Document, output: Path, earlier: str | 
             for block, lines in translated_blocks(load, translator, document, finished):
                 partial_output.add("".join(f"{line}\n" for line in lines), len(block.texts))
                 bar.update(len(block.texts))
-        if _state(source) != state or partial_output.lines != total:
+        if _state(source) != state_before or partial_output.lines != total:
             partial_output.discard()
             raise InputError(
                 f"{source} changed during its translation; run the same command again when no program writes it any "

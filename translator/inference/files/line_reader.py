@@ -40,7 +40,7 @@ def read_lines(source: int | Path, column: str | None = None) -> Lines:
     if isinstance(source, Path) and column is not None:
         yield from column_texts(source, column)
         return
-    if isinstance(source, Path) and not source.is_file():
+    if isinstance(source, Path) and not source.is_file():  # a named pipe
         with source.open("rb") as pipe:
             yield from read_lines(pipe.fileno())
         return
@@ -58,8 +58,8 @@ def read_lines(source: int | Path, column: str | None = None) -> Lines:
 
     number = 0  # of the last line that was read
     all_ascii = True  # whether all blocks so far are ASCII
-    for data in whole_lines(data_blocks, label, LONGEST_LINE):
-        # 2. The start of a text shows its form, and the first characters beyond ASCII show whether it is UTF-8.
+    for data in whole_lines(data_blocks, label, LONGEST_LINE):  # one or more whole lines
+        # 2. The start of a text shows its form. The first bytes that are not ASCII, or are NUL, show its encoding.
         if number == 0:
             _refuse_unread_form(label, name, data)
         if all_ascii and (not data.isascii() or b"\0" in data):

@@ -12,7 +12,7 @@ from translator.errors import InputError
 from translator.run.logging import LOGGER
 
 _PLURALS: Final = {"fa": "nplurals=2; plural=(n > 1);", "en": "nplurals=2; plural=(n != 1);"}
-_FORMS: Final = re.compile(r"\s*nplurals\s*=\s*([1-6])\b")
+_PLURAL_COUNT: Final = re.compile(r"\s*nplurals\s*=\s*([1-6])\b")
 _FORMAT: Final = re.compile(
     r"%%|%(?:\d+\$|\([^()]*\)|<(?!PRI))?[-+#0']*(?:\d+|\*)?(?:\.(?:\d+|\*))?"
     r"(?:<PRI\w+>|(?:hh?|ll?|[qjztL])?[A-Za-z@])|%\d+"
@@ -49,8 +49,8 @@ class Messages:
                 f"{source} has translations into another language: its header says `Language: {language[:20]}`; "
                 "give a file of English or Persian, or the template of the program (.pot)"
             )
-        forms = _FORMS.match(self._entries.metadata.get("Plural-Forms", ""))
-        self._forms = int(forms[1]) if forms else 0  # number of plural forms; 0 if the header does not state it
+        plural_count = _PLURAL_COUNT.match(self._entries.metadata.get("Plural-Forms", ""))
+        self._plural_count = int(plural_count[1]) if plural_count else 0  # 0 if the header does not state it
         self._work: list[tuple[Any, dict[int | None, str]]] = []  # each entry to fill, with its `_empty_forms`
         self.texts: list[str] = []
         for entry in self._entries.untranslated_entries():
@@ -66,13 +66,14 @@ class Messages:
         """Return the messages of an entry that have no translation, by plural form; None for one without plural."""
         if not entry.msgid_plural:
             return {None: entry.msgid}
-        forms = self._forms or 2
-        entry.msgstr_plural = {form: entry.msgstr_plural.get(form, "") for form in range(forms)}
+        form_count = self._plural_count or 2
+        # The entry gets each of the forms, also those that its file lacks.
+        entry.msgstr_plural = {form: entry.msgstr_plural.get(form, "") for form in range(form_count)}
         messages: dict[int | None, str] = {}
         for form, translation in entry.msgstr_plural.items():
             if not translation:
                 # The first of several forms is the singular.
-                messages[form] = entry.msgid if form == 0 and forms > 1 else entry.msgid_plural
+                messages[form] = entry.msgid if form == 0 and form_count > 1 else entry.msgid_plural
         return messages
 
     def written(self, translations: Sequence[str], language: str) -> str:
@@ -82,8 +83,8 @@ class Messages:
             translations: of each of the `texts`.
             language: code of the language of the translations, such as `fa`.
         """
-        # 1. Fill the entries whose format strings all survive.
-        lines = iter(translations)  # each message takes its own from here
+        # 1. Fill the entries whose format strings all survive. The messages of the others take their lines, too.
+        lines = iter(translations)
         filled = 0
         for entry, messages in self._work:
             translated = {form: _with_lines(message, lines) for form, message in messages.items()}
@@ -107,7 +108,7 @@ class Messages:
         header = self._entries.metadata
         header["Language"] = language
         header["Content-Type"] = "text/plain; charset=UTF-8"
-        if not self._forms:
+        if not self._plural_count:
             header["Plural-Forms"] = _PLURALS[language]
         self._entries.metadata_is_fuzzy = 0  # the header of a template is fuzzy until it is filled in
         return str(self._entries)

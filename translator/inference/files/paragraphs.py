@@ -12,7 +12,7 @@ _ALONE: Final = re.compile(r"\s*(?:#{1,6}\s|[\W_]+$)")  # a heading or a rule
 
 
 def joined_paragraphs(lines: Iterable[str | None]) -> Lines:
-    """Yield `lines` with those of each paragraph, up to a blank line, joined by spaces into one line.
+    """Yield `lines`, with the lines of each paragraph joined by spaces into one; a blank line ends a paragraph.
 
     A list item, a heading, a row of a table, a rule and a quotation at another level begin a line; the marks of a
     quotation stay only before its first line.
@@ -20,22 +20,23 @@ def joined_paragraphs(lines: Iterable[str | None]) -> Lines:
     paragraph: list[str] = []  # the lines of one that has not ended
     level = 0  # of its quotation
     for line in lines:
-        if line is None:
+        if line is None:  # see `Lines`
             yield None
             continue
         quote = _QUOTE.match(line)
         marks = quote[0] if quote else ""
         words = line[len(marks) :].strip()
-        # A heading or a rule is a paragraph by itself, so any line after it begins another one.
         is_other_level = marks.count(">") != level
-        begins = is_other_level or _ITEM.match(words) or (paragraph and _ALONE.match(paragraph[0]))
+        # A heading or a rule is a paragraph by itself, so any line after it begins another one.
+        follows_heading = bool(paragraph) and _ALONE.match(paragraph[0])
+        begins = is_other_level or _ITEM.match(words) or follows_heading
         if paragraph and (begins or not words):
             yield " ".join(paragraph)
             paragraph = []
         if words:
             paragraph.append(words if paragraph else line.rstrip())
             level = marks.count(">")
-        else:
+        else:  # a blank line, perhaps of a quotation
             yield marks
     if paragraph:
         yield " ".join(paragraph)

@@ -13,8 +13,8 @@ from translator.run.files import replacing, storage_errors
 class PartialOutput:
     """The file `OUTPUT.HASH.partial`: a line for each finished block, with a checksum of the line.
 
-    It has in JSON the number of lines of the input, and their output. A line that a kill or the disk damaged is found
-    by its checksum; it and all after it are written again, in the same place.
+    A line has in JSON the number of input lines of its block, and their output. Its checksum shows whether a kill or
+    the disk damaged it. The first damaged line and all after it are written again, in the same place.
     """
 
     def __init__(self, output: Path, fingerprint: str) -> None:
@@ -22,10 +22,10 @@ class PartialOutput:
         self._output = output
         self._path = output.with_name(f"{output.name}.{fingerprint[:12]}.partial")
         self.lines = 0  # finished lines of the input
-        self._size = 0  # bytes of their blocks
+        self._size = 0  # bytes of the blocks of these lines
         with storage_errors(self._path):
             self._file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
-            # Each line of this file is a block. Count those before the first damaged one, which is written over.
+            # Each line of this file is a block. Count the blocks before the first damaged one, which is written over.
             for block_line in self._file:
                 block = _sound_block(block_line)
                 if block is None:

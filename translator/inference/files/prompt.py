@@ -41,7 +41,7 @@ def translate_texts(
     """
     block = Block(first_line, list(texts))
     lines = translate_block(translator, form, block)
-    # Some terminals cannot order Arabic script; the caller chooses to do it for them.
+    # Some terminals cannot order Arabic script, so they get it in visual order.
     if order == "visual" and form.format == "text":
         lines = list(itertools.chain.from_iterable(map(visual_lines, lines)))
     write_lines(output, lines)
@@ -98,7 +98,7 @@ def _history() -> Iterator[None]:
         yield
     finally:
         with contextlib.suppress(OSError):  # the history is optional
-            if path.is_absolute():  # not if the home folder is unknown, and the specification ignores a relative one
+            if path.is_absolute():  # relative if the home folder is unknown; the specification ignores relative ones
                 path.parent.mkdir(parents=True, exist_ok=True)
                 readline.write_history_file(path)
                 path.chmod(0o600)  # private

@@ -16,7 +16,7 @@ from translator.errors import InputError
 from translator.inference.text.sentences import split_sentences
 
 _LONGEST_PAUSE: Final = 2.5  # seconds between two cues; a sentence does not go on after a longer one
-_MOST_CUES: Final = 8  # of a sentence; longer text has no punctuation, such as captions from a recogniser
+_MOST_UTTERANCES: Final = 8  # of a sentence; longer text has no punctuation, such as captions from a recogniser
 _TIME: Final = r"(?:(\d+):)?([0-5]\d):([0-5]\d)[,.](\d{1,3})"
 _TIMES: Final = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?")
 _NO_CUE: Final = re.compile(r"(?:WEBVTT|NOTE|STYLE|REGION)(?:\s|$)")  # how other blocks of WebVTT begin
@@ -103,7 +103,8 @@ class Subtitles:
                 "of times such as 00:00:02,830 --> 00:00:05,560, its text and a blank line; correct it by hand"
             )
 
-        # 2. Take the markup off its text. Tags that wrap the whole text are written again; those inside are lost.
+        # 2. Take the markup off its text. Tags that wrap the whole text are written again. With other tags inside, all
+        # are lost: the outer ones may not belong together, as in <i>Yes</i> or <i>no</i>.
         text_lines = lines[time_line + 1 :]
         text = _TAG_OF_EACH_LINE.sub("\n", "\n".join(text_lines))
         wrapped = _WRAPPED.fullmatch(text)
@@ -115,8 +116,10 @@ class Subtitles:
 
         # 3. Part the text by speakers.
         utterances = []
-        for part in _NEXT_SPEAKER.split(html.unescape(text) if self._is_vtt else text):
-            edges = _EDGES.fullmatch(part)
+        if self._is_vtt:
+            text = html.unescape(text)
+        for speech in _NEXT_SPEAKER.split(text):
+            edges = _EDGES.fullmatch(speech)
             assert edges
             before, words, after = edges.groups()
             utterances.append(_Utterance(before, " ".join(words.split()), after, lines=words.count("\n") + 1))
@@ -140,14 +143,15 @@ class Subtitles:
             for sentence in split_sentences(text):
                 start = end + len(sentence.before)
                 end = start + len(sentence.text)
-                # Where the sentence and an utterance overlap is the part of the sentence in that utterance.
+                # The part in an utterance is its overlap with the sentence; it is empty if they do not meet.
                 parts = []
-                for utterance, first in zip(run, starts, strict=False):
-                    part = utterance.text[max(start - first, 0) : max(end - first, 0)].strip()
+                for utterance, utterance_start in zip(run, starts, strict=False):  # the last start is the end of `run`
+                    first, last = start - utterance_start, end - utterance_start
+                    part = utterance.text[max(first, 0) : max(last, 0)].strip()
                     if part:
                         parts.append((utterance, part))
-                # A "sentence" of very many cues is text without punctuation, so each cue is translated by itself.
-                if len(parts) > _MOST_CUES:
+                # A "sentence" of very many utterances is text without punctuation, so each is translated by itself.
+                if len(parts) > _MOST_UTTERANCES:
                     yield from ([part] for part in parts)
                 else:
                     yield parts
@@ -158,14 +162,14 @@ class Subtitles:
         last_end = 0.0
         for cue in self._cues:
             for utterance in cue.utterances:
-                # A run ends before another speaker, before text without letters, and at a long pause.
                 has_letters = _has_letters(utterance.text)
+                # A run ends before another speaker, before text without letters, and at a long pause.
                 if run and (utterance.before or not has_letters or cue.start - last_end > _LONGEST_PAUSE):
                     yield run
                     run = []
                 if has_letters:
                     run.append(utterance)
-                else:  # copied
+                else:  # copied, as no sentence has it
                     utterance.translation.append(utterance.text)
             last_end = cue.end
         if run:
@@ -173,7 +177,7 @@ class Subtitles:
 
     def written(self, translations: Sequence[str], language: str) -> str:
         """Return the file with the translations of `texts`; `language` is unused, as subtitles do not name theirs."""
-        # 1. Spread each sentence over its cues.
+        # 1. Spread each sentence over its utterances, which are those of the cues.
         for parts, translation in zip(self._sentences, translations, strict=True):
             shares = divided(translation, [len(text) for _, text in parts])
             for (utterance, _), share in zip(parts, shares, strict=True):
@@ -181,13 +185,15 @@ class Subtitles:
 
         # 2. Put the texts of the cues in place.
         lines = []
-        for part in self._layout:
-            if isinstance(part, _Cue):
-                text = "\n".join(utterance.written() for utterance in part.utterances)
-                opening, closing = part.markup
-                lines.append(opening + (html.escape(text, quote=False) if self._is_vtt else text) + closing)
+        for line_or_cue in self._layout:
+            if isinstance(line_or_cue, _Cue):
+                text = "\n".join(utterance.written() for utterance in line_or_cue.utterances)
+                if self._is_vtt:
+                    text = html.escape(text, quote=False)
+                opening, closing = line_or_cue.markup
+                lines.append(opening + text + closing)
             else:
-                lines.append(part)
+                lines.append(line_or_cue)
         return "".join(f"{line}\n" for line in lines)
 
 
@@ -198,20 +204,20 @@ def _has_letters(text: str) -> bool:
 def divided(text: str, weights: Sequence[int]) -> list[str]:
     """Return the words of `text` in parts with lengths as nearly in proportion to `weights` as words allow.
 
-    No part is empty if there are enough words; otherwise the last ones are.
+    No part is empty if there are enough words; otherwise the last parts are.
     """
     words = text.split(" ")
-    lengths = [0, *itertools.accumulate(len(word) + 1 for word in words)]  # of the first N words
+    lengths = [0, *itertools.accumulate(len(word) + 1 for word in words)]  # of the first 0, 1, 2 … words, with spaces
     parts = []
-    start = 0
-    for number, share in enumerate(itertools.accumulate(weights), 1):
-        # The part ends after the word that is nearest to its share of the text. It has a word if any is left, and
-        # leaves a word for each part after it.
-        goal = lengths[-1] * share / sum(weights)
-        least = min(start + 1, len(words))
-        most = max(least, len(words) - (len(weights) - number))
-        distances = [abs(length - goal) for length in lengths[least : most + 1]]
-        end = least + distances.index(min(distances))
+    start = 0  # the number of words before the part
+    for number, weight_so_far in enumerate(itertools.accumulate(weights), 1):
+        # The part ends after the word where the text so far is nearest to its share of the whole. The part has a word
+        # if any is left, and leaves a word for each part after it.
+        goal = lengths[-1] * weight_so_far / sum(weights)
+        earliest_end = min(start + 1, len(words))
+        latest_end = max(earliest_end, len(words) - (len(weights) - number))
+        distances = [abs(length - goal) for length in lengths[earliest_end : latest_end + 1]]
+        end = earliest_end + distances.index(min(distances))
         parts.append(" ".join(words[start:end]))
         start = end
     return parts

@@ -13,7 +13,7 @@ _NUMBERS_SHOWN: Final = 10  # of lines, in a warning
 
 def checked_texts(texts: Iterable[str], name: str) -> list[str]:
     """Return `texts` as a list; raise InputError, with the argument's `name`, for an item that is not valid text."""
-    # In Python, a text is a sequence of texts: without this check, a single text would be translated letter by letter.
+    # A `str` is itself a sequence of texts: without this check, a single text would be translated letter by letter.
     if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
         kind = type(texts).__name__
         raise InputError(f"{name} must be a list of texts, not of type {kind}; for one text, use translate(text)")
@@ -35,16 +35,17 @@ def checked_texts(texts: Iterable[str], name: str) -> list[str]:
 def warn_of_lost_text(sources: Sequence[str], translations: Sequence[str], first_line: int) -> None:
     """Warn of the lines with a broken character (U+FFFD), and of those with a digit that is not in the translation."""
     broken_lines: list[int] = []
-    lines: list[int] = []
+    lines_without_digit: list[int] = []
     for line, (source, translation) in enumerate(zip(sources, translations, strict=True), first_line):
         if "\ufffd" in source:
             broken_lines.append(line)
         if lost_digits(unescaped(source), translation):
-            lines.append(line)
+            lines_without_digit.append(line)
     if broken_lines:
         LOGGER.warning(f"{listed_lines(broken_lines)}: bytes that are not UTF-8, or U+FFFD, are left out")
-    if lines:
-        LOGGER.warning(f"{listed_lines(lines)}: a digit of the source is not in the translation; check these numbers")
+    if lines_without_digit:
+        lines = listed_lines(lines_without_digit)
+        LOGGER.warning(f"{lines}: a digit of the source is not in the translation; check these numbers")
 
 
 def listed_lines(lines: Sequence[int]) -> str:

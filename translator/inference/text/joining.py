@@ -31,19 +31,20 @@ def join_segments(
 
 
 def _best_combinations(segments: Sequence[Sequence[Translation]], count: int) -> list[Sequence[Translation]]:
-    """Return the `count` best combinations, best first, in linear time.
+    """Return the `count` best combinations, best first, in time linear in the number of segments.
 
     As in a search, finished translations precede those that were cut off; then the sum of normalized scores decides.
     """
-    # 1. Extend the best combinations of the segments before by each translation of a segment, and keep the best. Each
-    # has its number of finished translations, its total score, and a chain: (last translation, the chain before it).
+    # 1. For each segment, extend the best combinations of the earlier segments by each of its translations, and keep
+    # the best. A combination has its number of finished translations, its total score, and a chain: (last translation,
+    # the chain before it).
     best: list[tuple[int, float, Any]] = [(0, 0.0, None)]
     for translations in segments:
         extended = []
-        for finished, total, chain in best:
+        for finished_count, total, chain in best:
             for translation in translations:
                 score = total + translation.normalized_score
-                extended.append((finished + translation.finished, score, (translation, chain)))
+                extended.append((finished_count + translation.finished, score, (translation, chain)))
         best = heapq.nlargest(count, extended, key=itemgetter(0, 1))
 
     # 2. Follow each chain from the last segment to the first.
@@ -62,12 +63,13 @@ def _joined(parts: Sequence[Translation], between: Sequence[str]) -> Translation
 
     `between` is what stands before the first and after each of them: white space, or text that is copied.
     """
-    # 1. The text. White space is left out beside an empty translation, and at the end.
+    # 1. The text. White space is left out after an empty translation, and at the end.
     texts = [between[0]]
     for part, following in zip(parts, between[1:], strict=True):
         texts.append(part.text)
         if part.text or following.strip():
             texts.append(following)
+    # The white space before the first segment stays.
     indentation = between[0][: len(between[0]) - len(between[0].lstrip())]
     text = "".join(texts).strip()
     text = indentation + text if text else ""
@@ -75,7 +77,7 @@ def _joined(parts: Sequence[Translation], between: Sequence[str]) -> Translation
     # 2. The scores, and the attention maps if they were requested.
     maps = tuple(itertools.chain.from_iterable(part.attention or () for part in parts))
     return replace(
-        parts[0],
+        parts[0],  # for the precision, which is that of all parts
         text=text,
         score=sum(part.score for part in parts),
         normalized_score=sum(part.normalized_score for part in parts) / len(parts),

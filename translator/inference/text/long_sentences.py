@@ -15,8 +15,9 @@ _CLAUSE_END: Final = re.compile(r"([,;:،؛][\"'”’»)\]]*|\s[-–—]|—)\s
 def split_text(text: str, lengths: Lengths, room: int) -> list[str]:
     """Return `text`, one line, as segments of at most `room` tokens, in order; only white space at the cuts is lost.
 
-    A text that fits stays whole. Otherwise each sentence is a segment. A longer sentence is split between clauses, and
-    a longer clause between words, into the fewest and most even segments. A longer word stays whole.
+    A text that fits stays whole. Otherwise each sentence is a segment. A sentence that does not fit is split between
+    clauses, and a clause that does not fit between words, into the fewest and most even segments. A word stays whole
+    even if it does not fit.
 
     Args:
         text: one line.
@@ -71,10 +72,11 @@ def _even_segments(parts: Sequence[str], lengths: Lengths, room: int) -> list[st
 
     # 2. Join the parts of each segment.
     segments: list[str] = []
-    for texts in _groups(parts, sizes, smallest_limit):
-        joined = " ".join(texts)
-        # The sum of the lengths is an estimate: a group that does not fit stays split.
-        segments += [joined] if lengths([joined])[0] <= room else texts
+    for group in _groups(parts, sizes, smallest_limit):
+        joined = " ".join(group)
+        # The sum of the lengths of parts only estimates the length of the joined text: a group that is too long stays
+        # split.
+        segments += [joined] if lengths([joined])[0] <= room else group
     return segments
 
 

@@ -12,7 +12,7 @@ from translator.search.loop_detection import looping_words
 from translator.search.request import SearchRequest
 from translator.subword import SubwordPair
 
-_FORBIDDEN_PIECES: Final = 2  # in a second search, so many pieces in a row occur at most once
+_SECOND_NGRAM: Final = 2  # in a second search, this many pieces in a row occur at most once
 
 
 def find_without_loops(searcher: Searcher, subword: SubwordPair, request: SearchRequest) -> list[list[Hypothesis]]:
@@ -33,27 +33,29 @@ def find_without_loops(searcher: Searcher, subword: SubwordPair, request: Search
     # segments runs to the length limit.
     firsts = request.first_equals()  # for each row, the number of the first row that equals it
     distinct_numbers = list(dict.fromkeys(firsts))
-    distinct = request.select(distinct_numbers)
-    hypotheses = searcher.find(distinct)
+    distinct_request = request.select(distinct_numbers)
+    hypotheses = searcher.find(distinct_request)
     _check_scores(hypotheses)
 
     # 2. Find the rows whose best hypothesis is a loop.
-    loops: dict[int, int] = {}  # number of a row to the number of its looping words
+    loops: dict[int, int] = {}  # number of a row of `distinct_request` to the number of its looping words
     if request.config.method != "sampling" and request.config.avoid_loops:
-        loops = _looping_words_of_best(subword, distinct, hypotheses)
+        loops = _looping_words_of_best(subword, distinct_request, hypotheses)
 
-    # 3. Search these again, without repeated pieces, and take what has fewer looping words.
+    # 3. Search these rows again, without repeated pieces, and take what has fewer looping words.
     if loops:
-        # The setting is 0 if it is off; a smaller one of the user forbids more, so it stays.
-        no_repeat_ngram = min(request.config.no_repeat_ngram or _FORBIDDEN_PIECES, _FORBIDDEN_PIECES)
+        # The setting is 0 if it is off. A smaller length than ours forbids more, so it stays.
+        no_repeat_ngram = min(request.config.no_repeat_ngram or _SECOND_NGRAM, _SECOND_NGRAM)
         without_ngrams = request.config.model_copy(update={"no_repeat_ngram": no_repeat_ngram})
-        second_request = replace(distinct.select(list(loops)), config=without_ngrams, no_doubles=True)
+        second_request = replace(distinct_request.select(list(loops)), config=without_ngrams, no_doubles=True)
         second_hypotheses = searcher.find(second_request)
         second_loops = _looping_words_of_best(subword, second_request, second_hypotheses)
-        for place, number in enumerate(loops):  # of a row in the second request, and in the first
-            if second_loops.get(place, 0) < loops[number]:
-                hypotheses[number] = second_hypotheses[place]
+        # A row has the number `second_number` in `second_request`, and `number` in `distinct_request`.
+        for second_number, number in enumerate(loops):
+            if second_loops.get(second_number, 0) < loops[number]:
+                hypotheses[number] = second_hypotheses[second_number]
 
+    # 4. Give equal rows the same hypotheses.
     results = dict(zip(distinct_numbers, hypotheses, strict=True))
     return [results[first] for first in firsts]
 

@@ -73,7 +73,7 @@ class SegmentReader:
             origins: for each text, the source of the corpus that it is from.
         """
         # 1. Part each text into sentences to translate and text to copy. Read the sentences.
-        sentences: list[tuple[int, str, str]] = []  # the index of its text, a sentence, and what is copied after it
+        sentences: list[tuple[int, str, str]] = []  # (index of the text, sentence, what is copied after the sentence)
         source_texts: list[SourceText] = []  # of the sentences
         between: list[list[str]] = []  # of each text; so far, what is copied before its first sentence
         foreign_lines: list[int] = []
@@ -96,18 +96,19 @@ class SegmentReader:
         # 2. Encode all sentences together, which is faster than one by one.
         all_ids = self._model.encode([source_text.text for source_text in source_texts])
 
-        # 3. Split the sentences that are too long. In `between`, a space follows each segment. What is copied after the
-        # sentence replaces the space after its last segment.
+        # 3. Split the sentences that are too long. In `between`, a space follows each segment. What is copied after a
+        # sentence then replaces the space after its last segment.
         segments: list[Segment] = []
         for (line, sentence, following), source_text, ids in zip(sentences, source_texts, all_ids, strict=True):
             text_between = between[line]
             for row in self._rows(source_text.text, ids, first_line + line):
                 copied = self._copied_in(row, source_text.copied)
-                segments.append(Segment(line, sentence, row, is_first=len(text_between) == 1, copied=copied))
+                is_first = len(text_between) == 1  # so far, only what is copied before the first segment
+                segments.append(Segment(line, sentence, row, is_first, copied))
                 text_between.append(" ")
             if ids:
                 text_between[-1] = following
-            else:  # the sentence has no tokens, so it is copied, too
+            else:  # the sentence has no tokens, so no segments: it is copied, too
                 text_between[-1] += copied_line(sentence) + following
         return segments, between
 

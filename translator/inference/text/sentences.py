@@ -138,23 +138,24 @@ def _gaps_between_sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _white_space_between_sentences(text: str, *, lower_case: bool) -> Iterator[re.Match[str]]:
-    """Yield the white space after each sentence of `text` that white space follows."""
+    """Yield the white space after each sentence of `text`; see `_ends_without_space` for the ends without any."""
     sentence_start = 0
     word_start = 0
     last_word = ""  # the last word of the sentence so far that is no ornament
     for gap in _GAP.finditer(text):
-        # 1. May the word before the white space end a sentence? An ornament may, if the word before it does.
+        # 1. May the word before the white space end a sentence? An ornament may if the word before it does.
         ends_in_letter = text[gap.start() - 1].isalpha()
         is_ornament = False
-        # No ornament but a smiley, such as xD, ends in a letter, so most words are spared the slow match.
+        # Of the ornaments, only smileys such as xD end in a letter. So most words are spared the slow match.
         if not ends_in_letter or text[word_start] in _SMILEY_STARTS:
             is_ornament = _ORNAMENTS.match(text, word_start, gap.start()) is not None
         if not is_ornament:
             last_word = text[word_start : gap.start()]
         may_end = is_ornament or not ends_in_letter
 
-        # 2. Does it end a sentence? A line break always does, and a tab but for one after the number of a list item.
-        if gap[0] != " " and LINE_BREAK.search(gap[0]):
+        # 2. Does the white space end a sentence? A line break always does. A tab does, except after the number of a
+        # list item. An ornament after the white space belongs to the same sentence.
+        if gap[0] != " " and LINE_BREAK.search(gap[0]):  # the comparison spares most white space the search
             is_end = True
         elif may_end and _is_item_number(text, sentence_start, gap.start()):
             is_end = False
@@ -188,7 +189,8 @@ def _ends_without_space(text: str, start: int, end: int, *, lower_case: bool) ->
     """Yield the places between `start` and `end` where a sentence ends and the next one begins without white space."""
     addresses: list[tuple[int, int]] | None = None  # a stack with the first one on top, made when it is needed
     for match in _MARK_WITHOUT_SPACE.finditer(text, start, end):
-        # The word before the mark, as much of it as an abbreviation may have.
+        # The word before the mark, as much of it as an abbreviation may have; never empty, since no white space
+        # precedes the mark.
         words = text[max(start, match.start() - _LONGEST_ABBREVIATION) : match.start()].split()
         word = _TAGS_OF_WORD.sub("", words[-1]).lstrip(_OPENING)
         if not _may_meet(word, match["mark"], match["word"], lower_case=lower_case):
@@ -222,20 +224,22 @@ def _may_meet(word: str, mark: str, next_word: str, *, lower_case: bool) -> bool
     last_letters = _LAST_LETTERS.search(word)
     letters = last_letters[0] if last_letters else ""  # at the end of the word
     is_stop = mark == "."
-    # 1. A word that begins sentences; a single letter may be an initial or a version.
+    # 1. A word that begins sentences. `I` and `A` may also be initials or parts of a version, so they have to follow a
+    # word in small letters, or `I` a number.
     if next_word in ("I", "A"):
         follows_number = next_word == "I" and word.replace(".", "").isdigit()
         return follows_number or (len(letters) > 1 and letters.islower())
     if next_word in _FIRST_WORDS:
         return True
-    # 2. Persian has no capitals.
+    # 2. A word of a script without capitals, such as Persian.
     if next_word.upper() == next_word.lower():
         return len(next_word) > 1 and next_word not in _PERSIAN_DOMAINS
-    # 3. A capitalized word, as in old.Mary, but not in v2.Beta, Node.Js, java.util.List or J.R.R.Tolkien.
+    # 3. A capitalized word, as in old.Mary, but not in v2.Beta, Node.Js, java.util.List or J.R.R.Tolkien: before a full
+    # stop, there have to be letters only, the first of them small.
     if next_word.istitle() and len(next_word) > 1:
         return not is_stop or (len(letters) > 1 and len(letters) == len(word) and not letters[0].isupper())
     # 4. A small letter begins a sentence only in a text without capitals.
-    # And a full stop there may belong to an address, so only a word that usually begins a sentence may follow it.
+    # A full stop in such a text may belong to an address, so only a word that usually begins a sentence may follow it.
     is_exclamation_or_question = mark.strip("!?؟") == ""
     is_clear_end = is_exclamation_or_question or (is_stop and next_word.capitalize() in _FIRST_WORDS)
     return lower_case and is_clear_end and len(letters) > 1 and len(next_word) > 2
@@ -248,8 +252,10 @@ def _ends_sentence(word: str, text: str, next_start: int, *, lower_case: bool) -
     """
     # 1. Part the word from its marks: `(Yes!")[1]` has the body `(Yes`, the mark `!`, the closing marks `")` and the
     # footnote `[1]`.
-    word = _LAST_ORNAMENTS.sub("", _TAGS_OF_WORD.sub("", word) if ">" in word else word)
-    # Emphasis is two signs at the end, or signs at both ends; a single sign at the end may be a mark of something else.
+    if ">" in word:
+        word = _TAGS_OF_WORD.sub("", word)
+    word = _LAST_ORNAMENTS.sub("", word)
+    # Emphasis is two signs at the end, or signs at both ends. A single sign at the end may refer to a footnote.
     if word.endswith(("**", "__")) or word.startswith(tuple(_EMPHASIS)):
         word = word.rstrip(_EMPHASIS)
     marked = word.rstrip(_CLOSING)
@@ -264,15 +270,16 @@ def _ends_sentence(word: str, text: str, next_start: int, *, lower_case: bool) -
     next_word = next_match[1] if next_match else ""
     is_small = next_word.islower()  # False for iPhone, which may begin a sentence
     is_ellipsis = mark == "…" or mark.startswith("..")
-    in_quotation = any(sign in _QUOTATION_MARKS for sign in closing)
+    ends_quotation = any(sign in _QUOTATION_MARKS for sign in closing)
     if next_word and next_word[0] in _INSIDE:
         return False
     is_question = mark.endswith(("?", "؟")) and not closing  # people type: Really? i am late
-    if is_small and (in_quotation or is_ellipsis or not (lower_case or is_question)):
+    may_begin_small = (lower_case or is_question) and not ends_quotation and not is_ellipsis
+    if is_small and not may_begin_small:
         return False
-    if in_quotation and next_word in _AFTER_QUOTATION:
+    if ends_quotation and next_word in _AFTER_QUOTATION:
         return False
-    if (in_quotation or is_small) and _is_speaker(text, next_start):
+    if (ends_quotation or is_small) and _is_speaker(text, next_start):
         return False
     if is_ellipsis and next_word == body:  # I... I do not know.
         return False

@@ -66,30 +66,32 @@ def part_text(text: str, reader: SourceReader, script: str, *, split: bool) -> t
     text = unescaped(text)
     all_sentences = _sentences_between_breaks(text) if split else [Sentence(before="", text=one_line(text).strip())]
 
-    # 2. Copy those that have no letters of the source language, because a model would invent a translation. Copy what
-    # stands beside the others.
+    # 2. Copy the sentences that have no letters of the source language, because a model would invent a translation. Of
+    # the others, copy the marks, tags and signs that stand before and after the words.
     sentences: list[str] = []
     between: list[str] = []
-    # What is copied after the last sentence to translate, at first the indentation of the first line that is not blank.
-    # A list, because these parts may be very many.
+    # What is copied after the latest of `sentences`; at first, the indentation of the first line that is not blank.
+    # A list, joined once: these parts may be very many.
     copied_parts = [LINE_BREAK.split(_indentation(text))[-1]]
     is_foreign = False
     for sentence in all_sentences:
-        copied_parts.append(" " if LINE_BREAK.search(sentence.before) else sentence.before)
-        marks_before, words, marks_after = cut_marks(sentence.text)
-        opening_tags, without_tags, closing_tags = cut_tags(words)
+        has_line_break = LINE_BREAK.search(sentence.before) is not None
+        copied_parts.append(" " if has_line_break else sentence.before)
+        marks_before, unmarked, marks_after = cut_marks(sentence.text)
+        opening_tags, without_tags, closing_tags = cut_tags(unmarked)
         # Addresses and file names have letters too, but no words to translate.
         letters = without_copied_parts(without_tags)
         if not any(map(str.isalpha, letters)):
-            copied_parts.append(copied_line(marks_before + reader.with_target_numbers(words) + marks_after))
+            copied_parts.append(copied_line(marks_before + reader.with_target_numbers(unmarked) + marks_after))
         elif not is_mostly_in_script(letters, script):
             copied_parts.append(copied_line(sentence.text))
             is_foreign = True
         else:
-            before, words, after = cut_edge_signs(without_tags.strip(), reader.is_unreadable_sign)
-            between.append("".join([*copied_parts, copied_line(marks_before), opening_tags, copied_line(before)]))
+            signs_before, words, signs_after = cut_edge_signs(without_tags.strip(), reader.is_unreadable_sign)
+            before = [*copied_parts, copied_line(marks_before), opening_tags, copied_line(signs_before)]
+            between.append("".join(before))
             sentences.append(words)
-            copied_parts = [copied_line(after), closing_tags, copied_line(marks_after)]
+            copied_parts = [copied_line(signs_after), closing_tags, copied_line(marks_after)]
     between.append("".join(copied_parts))
 
     # 3. A text without any sentence to translate is copied as a whole, with its white space.
