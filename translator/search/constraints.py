@@ -43,9 +43,9 @@ class Constraints:
         """
         length = produced.size(1)
         forbidden = torch.zeros(len(produced), vocabulary, dtype=torch.bool, device=produced.device)
-        forbidden[:, :FIRST_PRODUCED] = True
+        forbidden[:, :FIRST_PRODUCED] = True  # PAD, UNK and SOS
 
-        # The minimum length: no EOS before it.
+        # The minimum length: no EOS before it. With EOS as the next token, an output has `length + 1` tokens.
         forbidden[:, EOS] = self._shortest[sentences] > length + 1
 
         # No repeated n-grams: the last n - 1 tokens begin an n-gram, whose last token is forbidden if it has occurred.
@@ -53,7 +53,8 @@ class Constraints:
             ngrams = produced.unfold(1, self._ngram_length, 1)  # (R, T - n + 1, n)
             beginning = produced[:, length - self._ngram_length + 1 :].unsqueeze(1)  # (R, 1, n - 1)
             has_beginning = (ngrams[:, :, :-1] == beginning).all(dim=2)  # (R, T - n + 1)
-            # N-grams with another beginning forbid PAD, which is forbidden anyway: so nothing has to wait for a GPU.
+            # N-grams with another beginning forbid PAD, which is forbidden anyway. To leave them out would be slow: the
+            # program would wait for the GPU to learn their number.
             last_tokens = ngrams[:, :, -1].masked_fill(~has_beginning, PAD)  # (R, T - n + 1)
             forbidden.scatter_(1, last_tokens, True)
 

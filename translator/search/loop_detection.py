@@ -101,7 +101,7 @@ def repeated_words(words: Sequence[str], allowed: int = 1) -> list[int]:
 def allowed_occurrences(source: str) -> int:
     """Return how often a translation of `source` may say a phrase: as often as the source says a word or two words.
 
-    Words of fewer than five letters count only where they follow themselves.
+    A word of fewer than five letters does not count by itself, only as one of two words in a row.
 
     >>> allowed_occurrences("The teacher met the teacher of the teacher.")
     3

@@ -27,7 +27,8 @@ def score_targets(
 
     Raises ValueError: a target has more tokens than the model has positions.
     """
-    labels = collate_source(targets).to(source.device)  # (B, T), each target with EOS
+    # Labels have the form of sources: each target ended by EOS and padded.
+    labels = collate_source(targets).to(source.device)  # (B, T)
     log_probabilities = _label_log_probabilities(model, source, labels).tolist()  # (B, T)
     hypotheses = []
     for target, row_scores in zip(targets, log_probabilities, strict=True):

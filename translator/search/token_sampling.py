@@ -51,20 +51,20 @@ def sample_hypotheses(
     tokens = torch.full_like(sentences, SOS)  # (R,)
     state = model.start(source, count)
     for step in range(most_steps):
-        # 1. Draw the next token of each output; its score is that of the model, whatever the draws leave out. What
-        # follows an end is cut off below.
+        # 1. Draw the next token of each output. Its score is its log-probability by the model alone, without
+        # temperature, top-k, top-p and constraints. What follows an end is cut off below.
         logits = model.step(tokens, state).float()  # (R, V)
         forbidden = None if constraints is None else constraints.forbidden(produced, sentences, logits.size(1))
         tokens = draw(probabilities(logits, forbidden, config), noise[:, step])
         produced = torch.cat((produced, tokens.unsqueeze(1)), dim=1)
         token_scores = torch.cat((token_scores, log_probabilities_of(tokens.unsqueeze(1), logits)), dim=1)
 
-        # 2. Stop when all have ended, which is read only now and then: to read it waits for a GPU.
+        # 2. Stop when all outputs have ended. The program reads this only now and then, as reading waits for a GPU.
         has_ended |= (tokens == EOS) | (limits <= step + 1)
         if (step + 1) % steps_between_reads(device) == 0 and bool(has_ended.all()):
             break
 
-    # 3. Cut each after its end, and rank the draws of a sentence.
+    # 3. Cut each output after its end, and rank the draws of a sentence. Its draws are `count` rows in a row.
     results: list[list[Hypothesis]] = [[] for _ in range(len(source))]
     rows = zip(limits.tolist(), produced.tolist(), token_scores.tolist(), strict=True)
     for row, (limit, row_tokens, row_scores) in enumerate(rows):
@@ -130,7 +130,7 @@ def uniform_noise(source: Tensor, seed: int, draws: int, steps: int) -> Tensor:
     Args:
         source: (B, S) int64 ids, padded with PAD.
         draws: W, the draws of each sentence.
-        steps: the numbers of each draw.
+        steps: the random numbers of each draw, one for each step of its search.
     """
     noise = np.zeros((len(source), draws, steps))
     for sentence, row in enumerate(source.cpu()):
