@@ -134,13 +134,14 @@ def _marian_tensors(model: Transformer, config: ModelConfig) -> dict[str, Tensor
         tensors["model.decoder.embed_tokens.weight"] = model.target_embedding.tokens.weight
     if config.tied_embeddings == "none":
         tensors["lm_head.weight"] = model.head_weight
-    tensors["final_logits_bias"] = torch.zeros(1, len(model.head_weight))
+    tensors["final_logits_bias"] = torch.zeros(1, len(model.head_weight))  # our output head has no bias
 
     # 2. Layers. Our q, k and v are fused in one matrix, one after the other; Marian has a matrix for each.
     for name, tensor in model.state_dict().items():
         path = name.split(".")  # such as encoder.layers.0.feed_forward.inner.weight
         if path[1] == "layers":
-            layer, module, kind = ".".join(path[:3]), ".".join(path[3:-1]), path[-1]
+            layer, module = ".".join(path[:3]), ".".join(path[3:-1])
+            kind = path[-1]  # weight or bias
             marian_names = _LAYER_MODULES[module]
             for marian_name, part in zip(marian_names, tensor.chunk(len(marian_names)), strict=True):
                 tensors[f"model.{layer}.{marian_name}.{kind}"] = part

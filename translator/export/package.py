@@ -74,22 +74,22 @@ def export_run(
     )
 
     # 2. Read the model, and write the files of the format, the model card and the index.
-    with new_folder(target, replace=False) as beside:
+    with new_folder(target, replace=False) as unfinished:
         model = load_model(pinned, torch.device("cpu"))
         subword = load_subword(run, pinned.state)
         if format == "ctranslate2":
-            write_ctranslate2(beside, model, pinned.state.model, subword, weight_type)
-            _write_run_files(beside, run, config, index)
+            write_ctranslate2(unfinished, model, pinned.state.model, subword, weight_type)
+            _write_run_files(unfinished, run, config, index)
         elif format == "marian":
-            write_marian_weights(beside, model, pinned.state.model, config.search, weight_type)
-            write_marian_tokenizer(beside, run.subword_folder, config.batching.max_length, config.corpus.languages)
-            write_text(beside / run.normalizer_file.name, rules_of_run(run).to_json())
+            write_marian_weights(unfinished, model, pinned.state.model, config.search, weight_type)
+            write_marian_tokenizer(unfinished, run.subword_folder, config.batching.max_length, config.corpus.languages)
+            write_text(unfinished / run.normalizer_file.name, rules_of_run(run).to_json())
         else:  # a run folder of one checkpoint
-            path = step_folder(beside / "checkpoints", pinned.state.step)
+            path = step_folder(unfinished / "checkpoints", pinned.state.step)
             write_checkpoint(path, pinned.state, {MODEL_FILE: model.state_dict()})
-            _write_run_files(beside, run, config, index)
-        write_text(beside / CARD_FILE, model_card(index, config, run))
-        write_index(beside, index)
+            _write_run_files(unfinished, run, config, index)
+        write_text(unfinished / CARD_FILE, model_card(index, config, run))
+        write_index(unfinished, index)
     for warning in licence_warnings(config):
         LOGGER.warning("%s; check what may be done with the model before you share it", warning)
     return target
