@@ -81,7 +81,7 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
     """
     # 1. The application, and what each request passes through: allowed hosts, the size of the body, the log.
     batcher = Batcher(translator)
-    model = _model_description(translator, limits)
+    description = _model_description(translator, limits)
     source, target = translator.normalizer.languages
     app = FastAPI(
         title="translator",
@@ -99,7 +99,7 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
     answer_problems(app)
 
     # 2. The page, and what it and other clients ask.
-    _add_page(app, model, translator.normalizer.languages)
+    _add_page(app, description, translator.normalizer.languages)
 
     @app.head("/api/health", include_in_schema=False)  # as monitors ask
     @app.get("/api/health", summary="Status of the server and number of waiting requests")
@@ -108,7 +108,7 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
 
     @app.get("/api/model", summary="The model, its search settings, and the limits of a request")
     async def read_model() -> dict[str, Any]:
-        return model
+        return description
 
     # 3. Translations, by our own API and by that of LibreTranslate.
     problems: dict[int | str, Any] = {code: {"description": text} for code, text in PROBLEMS.items()}
@@ -123,17 +123,18 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
         return JSONResponse({"lines": records})
 
     async def translated(lines: Sequence[str], options: LineOptions, request: Request) -> list[LineTranslations]:
-        """Return the translations of each line; raise what the API answers."""
+        """Return the translations of each line; each API answers the errors in its own form."""
         request.scope["lines"] = len(lines)  # for the log
-        _check_limits(model, lines, options)
+        _check_limits(description, lines, options)
         return await _while_connected(batcher.translate(lines, options), request, limits.seconds)
 
-    add_libretranslate(app, translated, translator.normalizer.languages, model["limits"]["translations"])
+    largest_count = description["limits"]["translations"]
+    add_libretranslate(app, translated, translator.normalizer.languages, largest_count)
     return app
 
 
 def _model_description(translator: Translator, limits: Limits) -> dict[str, Any]:
-    """Return what the page and `/api/model` say of the model."""
+    """Return what the page and `/api/model` say of the model; its limits also have that of the translations."""
     return {
         "name": translator.label,
         "languages": [language.code for language in translator.normalizer.languages],
@@ -151,12 +152,12 @@ def _model_description(translator: Translator, limits: Limits) -> dict[str, Any]
     }
 
 
-def _add_page(app: FastAPI, model: dict[str, Any], languages: Languages) -> None:
-    """Let `app` serve the page and its files; the policy allows nothing else."""
+def _add_page(app: FastAPI, description: dict[str, Any], languages: Languages) -> None:
+    """Let `app` serve the page and its files; the content policy lets the page load nothing else."""
     # All files are rendered once, at the start: they are the same for every client. Their addresses inside the page are
-    # relative, so that a proxy may serve it below any path.
+    # relative, so that a proxy may serve the page below any path.
     files = {
-        "/": (render_page("serve.html.j2", model=model, source=languages[0], target=languages[1]), "text/html"),
+        "/": (render_page("serve.html.j2", model=description, source=languages[0], target=languages[1]), "text/html"),
         "/style.css": (render_page("serve.css.j2"), "text/css"),
         "/script.js": (str(page_script("serve.js")), "text/javascript"),
         "/icon.svg": (render_page("serve_icon.svg.j2"), "image/svg+xml"),
@@ -171,22 +172,22 @@ def _add_page(app: FastAPI, model: dict[str, Any], languages: Languages) -> None
         app.add_api_route(path, read_file, methods=["GET", "HEAD"], include_in_schema=False)
 
 
-def _check_limits(model: dict[str, Any], lines: Sequence[str], options: LineOptions) -> None:
+def _check_limits(description: dict[str, Any], lines: Sequence[str], options: LineOptions) -> None:
     """Raise HTTPException or InputError if a request exceeds a limit of the server or of the engine."""
     # 1. The limits of the server.
     sizes = {"characters": sum(map(len, lines)), "lines": len(lines)}
     for name, size in sizes.items():
-        limit = model["limits"][name]
+        limit = description["limits"][name]
         if size > limit:
             raise HTTPException(413, f"the text has {size} {name}, but the limit is {limit}; send it in parts")
-    largest_count = model["limits"]["translations"]
+    largest_count = description["limits"]["translations"]
     if options.translations > largest_count:
         raise InputError(
             f"{options.translations} translations of a line are requested, but the limit of this server with "
-            f"{model['search']['method']} search is {largest_count}"
+            f"{description['search']['method']} search is {largest_count}"
         )
     # 2. What the model can do.
-    if options.terms and not model["placeholders"]:
+    if options.terms and not description["placeholders"]:
         raise InputError("this model has no placeholders for terms, so it takes no glossary")
 
 

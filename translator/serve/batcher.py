@@ -74,7 +74,7 @@ class Batcher:
             await self._arrived.wait()
             self._arrived.clear()
             while self._waiting:
-                # A batch has lines with equal options. Options take turns: what is left of these goes last.
+                # A batch has lines with equal options. Options take turns, so lines beyond one batch go last.
                 options = next(iter(self._waiting))
                 lines = [(text, answer) for text, answer in self._waiting.pop(options) if not answer.done()]
                 if len(lines) > self._most_lines:
@@ -87,7 +87,7 @@ class Batcher:
         texts = [text for text, _ in lines]
         answers = [answer for _, answer in lines]
 
-        # The search calls this between two steps. A batch ends early if all its requests have ended, as by a limit.
+        # The search calls this between two steps. The batch ends early if every client has left or has waited too long.
         def check() -> None:
             if all(answer.done() for answer in answers):
                 raise _UnwantedError
@@ -108,7 +108,7 @@ class Batcher:
         except Exception as error:  # noqa: BLE001 - whatever it is, the clients are told
             problem = error
 
-        # 2. Answer the clients that have not left.
+        # 2. Answer the clients that still wait.
         for place, answer in enumerate(answers):
             if answer.done():
                 continue

@@ -19,7 +19,7 @@ from translator.inference.text.checks import checked_texts
 from translator.serve.batcher import LineOptions, LineTranslations
 
 Translate = Callable[[Sequence[str], LineOptions, Request], Awaitable[Sequence[LineTranslations]]]
-"""Returns the translations of each line; raises what the API answers."""
+"""Returns the translations of each line; the API answers its errors."""
 _FORMS: Final = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
@@ -60,7 +60,8 @@ def add_libretranslate(app: FastAPI, translate: Translate, languages: Languages,
             translations = await translate(lines, LineOptions(count), request)
         except ValidationError as error:
             mistake = error.errors()[0]
-            key = "".join(f"{part}: " for part in mistake["loc"][:1])
+            place = mistake["loc"]  # begins with the parameter; empty if the body is no JSON object
+            key = f"{place[0]}: " if place else ""
             return JSONResponse({"error": f"Invalid request: {key}{mistake['msg']}"}, 400)
         except HTTPException as error:
             return JSONResponse({"error": error.detail}, error.status_code)

@@ -69,14 +69,14 @@ def serve(app: FastAPI, bound: socket.socket, limits: Limits, stop: StopRequest)
     config = uvicorn.Config(
         app,
         limit_concurrency=limits.connections + 1,  # uvicorn counts the connection that would be one too many
-        timeout_graceful_shutdown=math.ceil(limits.seconds) + 1,
+        timeout_graceful_shutdown=math.ceil(limits.seconds) + 1,  # no sooner than a request's own limit
         log_config=None,
         log_level="warning",
         access_log=False,
         server_header=False,
     )
-    # While uvicorn serves, it handles the signals. At its end it raises those that it got once more, so that `stop`
-    # learns of them, and `check` raises Interrupted.
+    # While uvicorn serves, it handles the signals. At its end it sends the same signals to this process again. So
+    # `stop` gets them, and `check` raises Interrupted.
     with stop.deferred():
         _Server(config, stop).run([bound])
     stop.check()
