@@ -13,7 +13,7 @@ from translator.run.files import storage_errors
 from translator.run.provenance import package_versions
 
 _GIB: Final = 1 << 30
-_DISK_FOR_SAMPLE: Final = 128 << 20
+_DISK_FOR_SAMPLE: Final = 128 << 20  # bytes that the recipe sample needs
 
 
 Finding = tuple[Literal["ok", "note", "wrong"], str, str]
@@ -53,12 +53,12 @@ def examine_devices() -> Iterator[Finding]:
     if torch.backends.mps.is_available():
         devices["GPU"] = (torch.device("mps"), "Apple's, by MPS")
 
-    # 3. NVIDIA's and AMD's GPUs, each with what keeps torch from using it. If torch counts none, there may be a problem
-    # that keeps it from all GPUs.
+    # 3. NVIDIA's and AMD's GPUs. If torch counts none, one problem may keep it from all GPUs; else each GPU may have a
+    # problem of its own.
     count = gpu_count()
-    problem = gpu_problem() if count == 0 else None
-    if problem is not None:
-        yield "note", "GPU", f"{problem}; {WHAT_TO_INSTALL}"
+    common_problem = gpu_problem() if count == 0 else None
+    if common_problem is not None:
+        yield "note", "GPU", f"{common_problem}; {WHAT_TO_INSTALL}"
     for number in range(count):
         problem = gpu_problem(number)
         if problem is not None:
@@ -75,12 +75,12 @@ def examine_devices() -> Iterator[Finding]:
 
 
 def examine_place(name: str, place: Path) -> Finding:
-    """Return the finding on whether `place`, or its nearest existing parent, can hold a run, which has links."""
+    """Return the finding on whether `place`, or its nearest existing parent, can be written and has enough space."""
     parent = next((path for path in (place, *place.absolute().parents) if path.exists()), Path("/"))
     label = str(parent) if parent == place else f"{place} (to be created in {parent})"
     try:
         with storage_errors(parent), tempfile.TemporaryDirectory(prefix=".doctor-", dir=parent) as trial:
-            Path(trial, "link").symlink_to("file")
+            Path(trial, "link").symlink_to("file")  # a run folder has links, which some file systems lack
             free = shutil.disk_usage(parent).free
     except StorageError as error:
         return "wrong", name, f"{label}: {error}"

@@ -23,16 +23,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _prepare_streams()
     log_to_console()
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # without a home directory it warns about its cache
-    # Everything from here on can be stopped by a signal, and every mistake of a user becomes one message.
     typed = list(sys.argv[1:] if arguments is None else arguments)
+    # Everything from here on can be stopped by a signal, and every mistake of a user becomes one message.
     try:
         with stop_on_signals() as stop, path_errors():
             program = parser()
             options, stray = program.parse_known_args(repeat_set(typed))
             if stray:
                 program.error(advice_on_stray(stray, options.verb.options))
-            run = pkgutil.resolve_name(options.verb.run)  # its module is imported now
-            run(options, stop)
+            verb_function = pkgutil.resolve_name(options.verb.run)  # its module is imported now
+            verb_function(options, stop)
     except (TranslatorError, Interrupted) as error:
         print_error(f"translator: {printable(str(error))}")
         return error.exit_code if isinstance(error, Interrupted) else 2

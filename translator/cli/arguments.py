@@ -37,10 +37,10 @@ class Verb:
     summary: str  # first line: list of verbs; all lines: help of this verb
     options: tuple[Option, ...]
     examples: tuple[str, ...]
-    run: str  # place of a function of the parsed options and the stop request, as `module:function`
+    run: str  # `module:function`; the function gets the parsed options and the stop request
 
     def add_to(self, verbs: "argparse._SubParsersAction[VerbParser]") -> None:
-        """Add the verb to a parser."""
+        """Add a parser for this verb to those of the other verbs."""
         parser = verbs.add_parser(
             self.name.split()[-1],
             help=self.summary.split("\n")[0],
@@ -102,14 +102,16 @@ def advice_on_stray(arguments: Sequence[str], options: Sequence[Option]) -> str:
 
 def repeat_set(arguments: Sequence[str]) -> list[str]:
     """Return `arguments` with `--set` before each override, so that `--set a.b=1 c.d=2` sets two keys."""
-    # argparse gives one value to an option that may be repeated. So `--set` is repeated for each override.
+    # With the action "append", argparse takes one value after each `--set`. (With `nargs`, it would also take the text
+    # to translate.)
     repeated: list[str] = []
-    is_inside = False  # whether the argument belongs to the last `--set`
+    after_set = False  # whether `--set` stands before, with nothing but overrides between
     for argument in arguments:
-        is_inside = argument == "--set" or (is_inside and _OVERRIDE.match(argument) is not None)
-        if is_inside and argument != "--set" and repeated[-1] != "--set":
+        is_override = after_set and _OVERRIDE.match(argument) is not None
+        if is_override and repeated[-1] != "--set":
             repeated.append("--set")
         repeated.append(argument)
+        after_set = argument == "--set" or is_override
     return repeated
 
 
@@ -166,7 +168,7 @@ _SEARCH_KEYS: Final = ("method", "beam_size", "precision", "tag", "glossary", "r
 
 
 def chosen_run(folder: str | None) -> Path:
-    """Return the run folder that `--run` names; if it names none, the newest finished run, and tell which that is.
+    """Return the run folder that `--run` names; without `--run`, log and return the newest finished run.
 
     Raises:
         RunError: the folder is no run.
@@ -194,7 +196,7 @@ def chosen_runs(folders: Sequence[str]) -> list[Path]:
 
 def search_flags(options: argparse.Namespace) -> list[str]:
     """Return the search flags as overrides; a beam size implies beam search."""
-    # Flags are short forms of settings, so they become overrides; the last one of a key counts.
+    # Flags are short forms of settings. They come after `--set`: of two overrides of a key, the last counts.
     overrides = list(options.overrides)
     for key in _SEARCH_KEYS:
         value = getattr(options, key)

@@ -39,7 +39,7 @@ from translator.search.loop_detection import looping_words
 
 _LONGEST_NAME: Final = 60  # characters of the names of the new text, in the name of a fine-tuned run
 _LEAST_CHRF: Final = 20.0  # of a round trip
-_BACK_TRANSLATED: Final = ("monolingual.fa", "translated.en", "round-trip.fa", "synthetic.en", "synthetic.fa")
+_BACK_TRANSLATION_FILES: Final = ("monolingual.fa", "translated.en", "round-trip.fa", "synthetic.en", "synthetic.fa")
 _TIMED_SENTENCES: Final = 500
 _WARM_UP_SENTENCES: Final = 8  # translated before the clock starts
 
@@ -77,7 +77,7 @@ def compare_runs(before: Path, after: Path, test_sets: Sequence[str]) -> None:
     from translator.evaluation import System, evaluate_systems
 
     output = after / "evaluation"
-    # The evaluation of the run before, which may have more metrics, stays as it is.
+    # The results of both go below `after`: an earlier evaluation in the folder of `before` may have more metrics.
     systems = [System((RunFolder(before),), results=output / before.name), System((RunFolder(after),))]
     evaluation = evaluate_systems(
         systems, test_sets=test_sets, overrides=["evaluation.metrics=[bleu, chrf]"], output=output
@@ -88,8 +88,8 @@ def compare_runs(before: Path, after: Path, test_sets: Sequence[str]) -> None:
         for test in comparison.tests:
             if test.method == "bootstrap":
                 scores = [show_value(test.metric, result.score) for result in test.systems]
-                last = test.systems[-1]
-                cells = [*scores, f"{last.difference:+.2f}", f"{last.p_value:.4f}"]
+                result_after = test.systems[-1]
+                cells = [*scores, f"{result_after.difference:+.2f}", f"{result_after.p_value:.4f}"]
                 rows.append([comparison.test_set, test.metric, *cells])
     header = ["test set", "metric", before.name, after.name, "difference", "p"]
     say("", text_table(header, rows, text_columns=2), f"For a browser: {evaluation.report}")
@@ -117,15 +117,16 @@ def format_counts(counts: Counter[str]) -> str:
 
 
 def write_translations(load: Load, source: Path, output: Path, count: int = 1) -> None:
-    """Write `count` translations of each line of `source` to a file of a text folder, unless it has them; say so.
+    """Write `count` translations of each line of `source` to `output`, a file of a text folder; say so.
 
-    Several translations of a line are one row of JSON Lines.
+    An output that was made from the same text, model and settings is reused. Several translations of a line are one row
+    of JSON Lines.
     """
     document = Document(source, OutputForm("text" if count == 1 else "jsonl", count))
-    earlier = made_from(output)
-    sha256 = translate_file(load, document, output, earlier)
+    earlier_sha256 = made_from(output)  # of all that the output was made from
+    sha256 = translate_file(load, document, output, earlier_sha256)
     note_made_from(output, sha256)
-    say(f"{output} {'exists and is reused' if sha256 == earlier else 'is written'}")
+    say(f"{output} {'exists and is reused' if sha256 == earlier_sha256 else 'is written'}")
 
 
 # --- the verbs ---
@@ -136,15 +137,16 @@ def fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     # 1. Read the run and the new text, which gets names that the run does not have yet.
     if not 0 <= options.replay <= LARGEST_REPLAY:
         raise InputError(f"--replay {options.replay}: the share must be at least 0 and at most {LARGEST_REPLAY}")
+    # The recipe gets all overrides below; here only those of the sources apply, since `measure` reads the sources.
     sources = with_overrides(corpora_in_arguments(options.corpora), options.overrides)
     parent = open_trained_run(options.run)
     taken_names = names_of(parent.config())
     sources = [source.model_copy(update={"name": free_name(source.name, taken_names)}) for source in sources]
-    names = "+".join(source.name for source in sources)[:_LONGEST_NAME]
-    folder = derived_folder(options.output or f"{parent.path}-{names}", parent)
+    joined_names = "+".join(source.name for source in sources)[:_LONGEST_NAME]
+    folder = derived_folder(options.output or f"{parent.path}-{joined_names}", parent)
     sizes = [measure([source]) for source in sources]
 
-    # 2. Write the recipe and the old text, and train.
+    # 2. Write the recipe and the sample of the old text, and train.
     recipe, lines = write_fine_tuning(
         parent,
         _corpus_of(parent),
@@ -159,7 +161,8 @@ def fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     _train(recipe, stop)
 
     # 3. Compare both models on old and new test text.
-    compare_runs(parent.path, folder, derived.test_set_arguments(_corpus_of(RunFolder.open(folder))))
+    corpus = _corpus_of(RunFolder.open(folder))  # it has the test text of both
+    compare_runs(parent.path, folder, derived.test_set_arguments(corpus))
     example = parent.config().corpus.languages[0].example
     say("", "Next:", f'  translator translate --run {shlex.quote(str(folder))} "{example}"')
 
@@ -174,21 +177,21 @@ def back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
     lines = monolingual_lines(options.monolingual, backward)
 
     folder = Path(options.output)
-    monolingual, english, persian_again, *synthetic = (folder / name for name in _BACK_TRANSLATED)
+    monolingual, english, persian_again, *synthetic = (folder / name for name in _BACK_TRANSLATION_FILES)
     load_arguments = options.engine, "best", options.device, tuple(search_flags(options))
-    with text_folder(folder, _BACK_TRANSLATED):
-        # 2. Translate into English, and back if the pairs are filtered by that.
+    with text_folder(folder, _BACK_TRANSLATION_FILES):
+        # 2. Translate into English; for the filter by round trips, translate the English back.
         derived.write_texts(monolingual, lines)
         write_translations(partial(load_model, (backward.path,), *load_arguments), monolingual, english)
-        scores = None
+        scores = None  # chrF of each round trip against its line
         if forward is not None:
             write_translations(partial(load_model, (forward.path,), *load_arguments), english, persian_again)
             scores = sentence_chrf(list(derived.read_texts(persian_again)), [(line,) for line in lines])
 
         # 3. Write the pairs that pass the filters.
-        least = _LEAST_CHRF if options.min_chrf is None else options.min_chrf
+        least_chrf = _LEAST_CHRF if options.min_chrf is None else options.min_chrf
         filters = backward.config().corpus.filters
-        pairs, counts = derived.synthetic_pairs(list(derived.read_texts(english)), lines, filters, scores, least)
+        pairs, counts = derived.synthetic_pairs(list(derived.read_texts(english)), lines, filters, scores, least_chrf)
         for side, file in enumerate(synthetic):
             derived.write_texts(file, (pair[side] for pair in pairs))
     say(f"back-translated pairs: {format_counts(counts)}")
@@ -197,10 +200,12 @@ def back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
             f"no back-translated pair is left; check the text ({monolingual}) and its translations ({english}), "
             "or loosen corpus.filters of the run"
         )
-    # Source 2 of that recipe, counted from 0, is the synthetic text.
-    files = [f"corpus.sources.2.{key}_path={file}" for key, file in zip(("source", "target"), synthetic, strict=True)]
+    # In the recipe back-translation, corpus.sources.2 is the synthetic text.
+    settings = [
+        f"corpus.sources.2.{key}_path={file}" for key, file in zip(("source", "target"), synthetic, strict=True)
+    ]
     say("", "Next: mix them in, as configs/back-translation.yaml does:")
-    say(f"  translator train --config back-translation --set {shlex.join(files)}", "")
+    say(f"  translator train --config back-translation --set {shlex.join(settings)}", "")
 
 
 def distill(options: argparse.Namespace, stop: StopRequest) -> None:
@@ -218,11 +223,11 @@ def distill(options: argparse.Namespace, stop: StopRequest) -> None:
     if options.translations is not None:
         given_pairs = _given_pairs(Path(options.translations), teacher, corpus)
         names = list(given_pairs)
-    monolingual = free_name("monolingual", names_of(teacher.config()))
-    lines: list[str] = []
+    monolingual_name = free_name("monolingual", names_of(teacher.config()))
+    own_lines: list[str] = []  # monolingual text of the user
     if options.monolingual:
-        lines = monolingual_lines(options.monolingual, teacher)
-        names = [*names, monolingual]
+        own_lines = monolingual_lines(options.monolingual, teacher)
+        names = [*names, monolingual_name]
 
     # 2. Write the recipe of the student, which names the text to come.
     folder = student.with_name(f"{student.name}.text")
@@ -231,7 +236,7 @@ def distill(options: argparse.Namespace, stop: StopRequest) -> None:
     )
     say(line)
 
-    # 3. The teacher translates, unless another system has done so.
+    # 3. The teacher translates, unless the translations of another system are given.
     beam_search = ("search.method=beam", f"search.beam_size={options.beam}")
     load_teacher = partial(load_model, (teacher.path,), overrides=beam_search)
     source_side, target_side = corpus.sides
@@ -241,8 +246,8 @@ def distill(options: argparse.Namespace, stop: StopRequest) -> None:
             if given_pairs is not None:
                 derived.write_texts(source, (pair[0] for pair in given_pairs[name]))
                 derived.write_texts(target, (pair[1] for pair in given_pairs[name]))
-            elif name == monolingual:
-                derived.write_texts(source, lines)
+            elif name == monolingual_name:
+                derived.write_texts(source, own_lines)
                 write_translations(load_teacher, source, target)
             else:
                 derived.write_texts(source, corpus.lines("train", name, source_side))
@@ -255,9 +260,9 @@ def distill(options: argparse.Namespace, stop: StopRequest) -> None:
 
 
 def _given_pairs(file: Path, teacher: RunFolder, corpus: PreparedCorpus) -> dict[str, list[tuple[str, str]]]:
-    """Return the pairs of a file of translations, and then the training pairs that it does not translate; print counts.
+    """Return the pairs of a file of translations, and the training pairs that get no translation; print counts.
 
-    Returns the pairs, source and target, by the names of their sources in the student's recipe.
+    The pairs, source and target, are listed by the names that they get among the sources of the student's recipe.
 
     Raises CorpusError: the file cannot be read; InputError: no translation passes the filters.
     """
@@ -267,11 +272,11 @@ def _given_pairs(file: Path, teacher: RunFolder, corpus: PreparedCorpus) -> dict
     def broken_rule(source: str, target: str) -> str | None:
         english, persian = (source, target) if corpus.sides[0] == "en" else (target, source)
         rule = pair_filter.broken_rule(english, persian)
-        if rule is None and looping_words(source, target):
+        if rule is None and looping_words(source, target):  # loops are mistakes of translation systems only
             rule = "loop"
         return rule
 
-    # 1. The translations, each the nearest to the reference of its source.
+    # 1. For each source in the file, the translation nearest to the reference of that source.
     references: dict[str, list[str]] = {}
     for name in corpus.names("train"):
         for source, target in corpus.pairs("train", name):
@@ -285,19 +290,19 @@ def _given_pairs(file: Path, teacher: RunFolder, corpus: PreparedCorpus) -> dict
         raise InputError(f"no translation in {file} passes the filters; check it, or loosen corpus.filters of the run")
 
     # 2. The training pairs whose source has no translation keep their references.
-    texts = {free_name("teacher", names_of(config)): pairs}
+    pairs_by_name = {free_name("teacher", names_of(config)): pairs}
     translated = {source for source, _ in pairs}
     for name in corpus.names("train"):
         untranslated = [pair for pair in corpus.pairs("train", name) if without_tag(pair[0]) not in translated]
         if untranslated:
-            texts[name] = untranslated
-    return texts
+            pairs_by_name[name] = untranslated
+    return pairs_by_name
 
 
 def _write_best_translations(
     load_teacher: Load, source: Path, references: Iterator[str], target: Path, beam: int
 ) -> None:
-    """Write translations of a training source: of the hypotheses for a line, the one nearest to its reference."""
+    """Write to `target`, for each line of `source`, the one of `beam` hypotheses that is nearest to its reference."""
     n_best = target.with_suffix(".jsonl")
     write_translations(load_teacher, source, n_best, beam)
     derived.write_texts(target, derived.best_translations(derived.read_texts(n_best), references, sentence_bleu))
@@ -307,17 +312,17 @@ def _export_and_compare(teacher: RunFolder, student: Path, corpus: PreparedCorpu
     """Export a student in int8, and compare its scores, size and speed with those of its teacher."""
     from translator.export.package import export_run  # imports torch: only after the user's mistakes are told
 
-    # Int8 is what a small student is made for: a quarter of the size, and faster on a CPU.
-    small = student.with_name(f"{student.name}-int8")
-    if is_export(small):
-        say("", f"{small} exists and is reused; delete it to export the student again")
+    # Int8 has a quarter of the size, and is faster on a CPU: what a student is for.
+    int8_folder = student.with_name(f"{student.name}-int8")
+    if is_export(int8_folder):
+        say("", f"{int8_folder} exists and is reused; delete it to export the student again")
     else:
-        export_run(student, "ctranslate2", small, quantization="int8")
+        export_run(student, "ctranslate2", int8_folder, quantization="int8")
     names = corpus.names("test")
     if not names:
-        say("", f"no test text: {teacher.path} and {small} are not compared")
+        say("", f"no test text: {teacher.path} and {int8_folder} are not compared")
         return
-    compare_runs(teacher.path, small, derived.test_set_arguments(corpus))
+    compare_runs(teacher.path, int8_folder, derived.test_set_arguments(corpus))
 
     # Speed depends on the machine, so both models translate the same lines here and now.
     lines: list[str] = []
@@ -325,9 +330,9 @@ def _export_and_compare(teacher: RunFolder, student: Path, corpus: PreparedCorpu
         lines += corpus.lines("test", name, corpus.sides[0])
     lines = lines[:_TIMED_SENTENCES]
     teacher_line = _size_and_speed("teacher", teacher.path, lines)
-    student_line = _size_and_speed("student in int8", small, lines)
+    student_line = _size_and_speed("student in int8", int8_folder, lines)
     say("", teacher_line, student_line)
-    say("", "Next:", f"  translator serve --run {shlex.quote(str(small))}")
+    say("", "Next:", f"  translator serve --run {shlex.quote(str(int8_folder))}")
 
 
 def _size_and_speed(name: str, folder: Path, lines: Sequence[str]) -> str:
@@ -337,7 +342,9 @@ def _size_and_speed(name: str, folder: Path, lines: Sequence[str]) -> str:
     start = time.perf_counter()
     translator.translate_lines(lines)
     speed = len(lines) / (time.perf_counter() - start)
-    model = folder / "model.bin"  # of an export
-    if not model.exists():
-        model = find_checkpoint(folder / "checkpoints", "best") / MODEL_FILE
-    return f"{name}: {model.stat().st_size / 1e6:.1f} MB, {speed:.0f} sentences a second ({translator.searcher.name})"
+    model_file = folder / "model.bin"  # of an export
+    if not model_file.exists():
+        model_file = find_checkpoint(folder / "checkpoints", "best") / MODEL_FILE
+    return (
+        f"{name}: {model_file.stat().st_size / 1e6:.1f} MB, {speed:.0f} sentences a second ({translator.searcher.name})"
+    )

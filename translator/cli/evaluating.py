@@ -43,9 +43,8 @@ def evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
         output=None if options.output is None else Path(options.output),
     )
 
-    # As text, also show what differs between the systems, samples, and what was written. Another program reads the
-    # other forms.
     say(*format_tables(evaluation.tables, options.format))
+    # Other forms than text are read by programs and papers, so they have the tables only.
     if options.format != "text":
         return
     for comparison in evaluation.comparisons:
@@ -107,11 +106,11 @@ def compare(options: argparse.Namespace, stop: StopRequest) -> None:
     for sets in systems_of_sets:
         languages = languages_of(text for texts in sets[0].text.references for text in texts)
         variants = text_variants(NormalizationConfig(), languages)
-        labels = dict(zip(TEXT_FORMS, variants, strict=True))
-        chosen = {labels[name]: variants[labels[name]] for name in options.text}
-        comparison = compare_systems(sets, metrics=options.metrics, variants=chosen)
+        labels = dict(zip(TEXT_FORMS, variants, strict=True))  # both have the same order
+        chosen_variants = {labels[form]: variants[labels[form]] for form in options.text}
+        comparison = compare_systems(sets, metrics=options.metrics, variants=chosen_variants)
         if results:
-            say("")
+            say("")  # a blank line between test sets
         say(*format_comparison(comparison, options.format))
         results.append(comparison.to_json())
     if options.json is not None:

@@ -37,12 +37,13 @@ def curves(options: argparse.Namespace, stop: StopRequest) -> None:
     if options.smooth < 1:
         raise InputError(f"--smooth {options.smooth}: give a number of at least 1 (no smoothing)")
 
-    # A run is named by its folder; two folders of one name, by their paths.
+    # In the legend, a run has the name of its folder; or the path, if several folders have that name.
     folders = list(dict.fromkeys(options.runs))
-    last_parts = [Path(folder).resolve().name for folder in folders]
+    names = [Path(folder).resolve().name for folder in folders]
     runs = {}
-    for folder, last_part in zip(folders, last_parts, strict=True):
-        runs[folder if last_parts.count(last_part) > 1 else last_part] = read_curves(folder)
+    for folder, name in zip(folders, names, strict=True):
+        label = folder if names.count(name) > 1 else name
+        runs[label] = read_curves(folder)
     metrics = list(dict.fromkeys(options.metrics or USUAL_METRICS))
     write_picture(curves_figure(runs, metrics, options.over, options.smooth), file)
     say(f"Written to {file}")

@@ -20,7 +20,7 @@ from translator.run.text import text_table, wrapped
 
 _SCHEMA: Final = re.compile(r"(?<=^# yaml-language-server: \$schema=).*")
 """Where a recipe names the schema from which an editor completes and checks its keys."""
-_COMMENT: Final = re.compile(r"^# (?!yaml-language)(.*)", re.MULTILINE)
+_COMMENT_LINE: Final = re.compile(r"^# (?!yaml-language)(.*)", re.MULTILINE)  # but not that with the schema
 
 
 def average(options: argparse.Namespace, stop: StopRequest) -> None:
@@ -33,7 +33,7 @@ def average(options: argparse.Namespace, stop: StopRequest) -> None:
 
 def tensorboard(options: argparse.Namespace, stop: StopRequest) -> None:
     """Replace this process by TensorBoard, which is a program of its own."""
-    # TensorBoard itself would start, and show an empty page.
+    # Without this check, TensorBoard would start and show an empty page.
     if not Path(options.folder).is_dir():
         raise InputError(f"{options.folder} is not a folder; name the folder that holds the runs, for example runs")
     program = [sys.executable, "-m", "tensorboard.main"]
@@ -56,7 +56,7 @@ def recipe(options: argparse.Namespace, stop: StopRequest) -> None:
     if options.name is None:
         for name, file in recipes.items():
             # A recipe begins with a comment that says what it is for.
-            comments = _COMMENT.findall(file.read_text(encoding="utf-8"))
+            comments = _COMMENT_LINE.findall(file.read_text(encoding="utf-8"))
             say(name, *wrapped(comments[0]))
         return
     if options.name not in recipes:
@@ -67,11 +67,11 @@ def recipe(options: argparse.Namespace, stop: StopRequest) -> None:
         say(text.rstrip("\n"))
         return
 
-    # The copy names the schema by its whole path, so that an editor finds it from any folder.
     output = Path(options.output)
     if output.exists():
         raise InputError(f"{output} exists; choose another file, or remove it first")
     output.parent.mkdir(parents=True, exist_ok=True)
+    # The copy names the schema by its absolute path, so that an editor finds it wherever the copy is.
     write_output(output, _SCHEMA.sub(lambda schema: str((file.parent / schema[0]).resolve()), text))
     say(f"{output} is written. Next:", f"  translator train --config {output}")
 

@@ -44,7 +44,8 @@ def prepare(options: argparse.Namespace, stop: StopRequest) -> None:
 def _train_command(recipe: str, options: argparse.Namespace) -> str:
     """Return the command that trains on what was prepared."""
     arguments = [_program(), "train", "--config", recipe]
-    if options.config is not None and options.corpora:  # else the recipe was written for the corpus, and names it
+    # Without --config, the recipe was written for the corpus, and names it.
+    if options.config is not None and options.corpora:
         arguments += ["--corpus", *itertools.chain.from_iterable(options.corpora)]
     if options.overrides:
         arguments += ["--set", *options.overrides]
@@ -73,7 +74,7 @@ def train_recipe(recipe: str, overrides: Sequence[str], stop: StopRequest, *, al
     from translator.training.precision import choose_processes, threads_for
     from translator.training.run_training import train_run
 
-    # A first process starts one for each rank, unless one is enough.
+    # If this process is no rank (not launched), it starts one process for each rank, unless one process is enough.
     if not launched():
         processes = choose_processes(config)
         if processes > 1:
@@ -82,13 +83,14 @@ def train_recipe(recipe: str, overrides: Sequence[str], stop: StopRequest, *, al
                 command += ["--set", override]
             if allow_changed:
                 command.append("--allow-changed")
-            if code := launch(command, processes, stop, threads_for(config.run.threads, processes)):
+            code = launch(command, processes, stop, threads_for(config.run.threads, processes))
+            if code:
                 raise SystemExit(code)
             return
 
     with errors_end_the_rank():
         outcome = train_run(config, stop, allow_changed)
-    if outcome.main:  # only rank 0 has scores
+    if outcome.main:  # this is rank 0, the only one with scores
         _print_outcome(outcome, config)
 
 
@@ -130,7 +132,7 @@ def _choose_recipe(options: argparse.Namespace) -> tuple[str, list[str]]:
 
 def _recipe_for_corpora(options: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the recipe and the overrides for `--corpus`; without `--config`, choose and write a recipe."""
-    # Only `--corpus` needs this slow import: without it, a wrong key in the recipe is told before.
+    # This import is slow, and only `--corpus` needs it: a wrong key in a recipe is told without it.
     from translator.recipes.corpus_recipe import as_overrides, find_recipe
 
     # With a recipe, `--corpus` only replaces the sources of the recipe.
@@ -138,13 +140,13 @@ def _recipe_for_corpora(options: argparse.Namespace) -> tuple[str, list[str]]:
     if options.config is not None:
         return options.config, [*as_overrides(sources), *options.overrides]
 
-    # The text is read before the recipe exists, so overrides of the sources have to apply here already.
+    # `find_recipe` reads the text before the recipe exists, so overrides of the sources have to apply here already.
     sources = with_overrides(sources, options.overrides)
     check_overrides([*as_overrides(sources), *options.overrides], "the recipe for the corpus")
-    from translator.speed.device import choose_device
+    from translator.speed.device import choose_device  # imports torch: only after the user's mistakes are told
     from translator.training.launching import launched
 
-    # A GPU allows a larger model, and the direction decides the languages, so both are needed before the recipe.
+    # The choice of a recipe depends on the device, as a GPU allows a larger model, and on the direction.
     overrides_by_key = {}
     for override in options.overrides:
         key, _, value = override.partition("=")
@@ -152,7 +154,7 @@ def _recipe_for_corpora(options: argparse.Namespace) -> tuple[str, list[str]]:
     is_gpu = choose_device(overrides_by_key.get("run.device", "auto")).type != "cpu"
     direction = overrides_by_key.get("corpus.direction", "en-fa")
     file, line = find_recipe(Path("runs"), sources, gpu=is_gpu, direction=direction, overrides=options.overrides)
-    if not launched():  # under the user's own `torchrun`, each rank comes here
+    if not launched():  # each rank under the user's own `torchrun` comes here too, and would print the line again
         say(line, "")
     return str(file), options.overrides
 

@@ -26,15 +26,15 @@ from translator.serve import Limits, check_installed
 
 def translate(options: argparse.Namespace, stop: StopRequest) -> None:
     """Translate the text that the options name, to standard output or into a file."""
-    # Report the mistakes of the user before a model is loaded.
+    # 1. Report the mistakes of the user before a model is loaded.
     overrides = search_flags(options)
     form = OutputForm(
         options.format, options.n_best, options.scores, options.alignment, options.attention, options.prefix
     )
     form.check()
-    document_of = partial(Document, form=form, column=options.column, paragraphs=options.paragraphs)  # by its source
+    document_of = partial(Document, form=form, column=options.column, paragraphs=options.paragraphs)  # takes a source
     _check_input(options)
-    whole_file = None
+    whole_file = None  # a file that is no plain text, such as subtitles
     if options.input is not None:
         source = Path(options.input)
         whole_file = read_whole_file(source)
@@ -50,9 +50,10 @@ def translate(options: argparse.Namespace, stop: StopRequest) -> None:
             refuse_input_as_output(inputs, options.output)
             refuse_other_subtitles(source, Path(options.output))
     runs = tuple(chosen_runs(options.runs))
+    # A function, since worker processes load the model themselves.
     load = partial(load_model, runs, options.engine, options.checkpoint, options.device, tuple(overrides))
 
-    # A file that is read and written as a whole.
+    # 2. A file that is read and written as a whole.
     if whole_file is not None:
         content = translate_whole_file(load(), whole_file, source.name)
         if options.output is not None:
@@ -61,15 +62,15 @@ def translate(options: argparse.Namespace, stop: StopRequest) -> None:
             write_lines(sys.stdout, content.removesuffix("\n").split("\n"))
         return
 
-    # From file to file: the worker processes load the model.
+    # 3. From file to file.
     if options.output is not None:
         translate_file(load, document_of(Path(options.input)), Path(options.output))
         return
 
-    # To standard output, from where the text is.
+    # 4. From arguments, a file, the keyboard or standard input to standard output.
     translator = load()
     display = choose_display(options.display, sys.stdout, os.environ)
-    # Every terminal shows text from left to right correctly, as it is stored.
+    # Only text from right to left may need reordering for the terminal.
     if options.display == "auto" and translator.normalizer.languages[1].writing == "ltr":
         display = "logical"
     if options.text:
@@ -88,7 +89,8 @@ def _check_input(options: argparse.Namespace) -> None:
         raise InputError("text is given both as arguments and as --input; leave out one of them")
     if options.output is not None and options.input is None:
         raise InputError("--output needs --input FILE; without it, redirect: translator translate ... > FILE")
-    if options.output is not None and options.output != (plain := without_packing(options.output)):
+    if options.output is not None and options.output != without_packing(options.output):  # ends in .gz or the like
+        plain = without_packing(options.output)
         raise InputError(f"the output {options.output} would not be compressed; write {plain}, and compress that")
     if options.column is not None and options.input is None:
         raise InputError("--column needs --input FILE, a CSV, TSV or JSON Lines file")
@@ -100,7 +102,7 @@ def _check_input(options: argparse.Namespace) -> None:
     texts["--prefix"] = options.prefix
     for name, text in texts.items():
         try:
-            text.encode("utf-8")  # Python keeps bytes that are not UTF-8 as lone surrogates
+            text.encode("utf-8")  # fails for bytes that are not UTF-8: Python keeps them as lone surrogates
         except UnicodeEncodeError:
             raise InputError(f"{name} is not UTF-8; convert it first, for example with iconv") from None
 
@@ -113,7 +115,7 @@ def export(options: argparse.Namespace, stop: StopRequest) -> None:
     path = export_run(run, options.to, options.folder, checkpoint=options.checkpoint, quantization=options.quantization)
     size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     say(f"{path} is ready ({size / 1e6:.1f} MB); README.md says what it is and how to use it.")
-    if options.to != "marian":
+    if options.to != "marian":  # `translate` cannot load an export in the format of Marian
         example = RunFolder(run).config().corpus.languages[0].example
         say(f'Next:\n  translator translate --run {options.folder} "{example}"')
 
@@ -143,8 +145,8 @@ def serve(options: argparse.Namespace, stop: StopRequest) -> None:
         source = translator.normalizer.languages[0]
         translator.translations([source.example], attention=translator.searcher.gives_attention)
         # The host names that a request may address; an empty list allows all. A server for this machine alone allows
-        # only the names of this machine. Otherwise a web page of somebody else could let its own name resolve to
-        # 127.0.0.1, and read the answers (DNS rebinding).
+        # only the names of this machine, against DNS rebinding: a foreign web page lets its own name resolve to
+        # 127.0.0.1, and reads the answers.
         allowed_hosts = []
         if is_loopback(bound) or options.names:
             allowed_hosts = [*LOOPBACK, options.host, *options.names]

@@ -408,10 +408,10 @@ def parser() -> argparse.ArgumentParser:
     # A verb of two words, such as `plot curves`, is a verb inside a group.
     groups = {"": program.add_subparsers(metavar="VERB", required=True)}
     for verb in VERBS:
-        name = verb.name.rpartition(" ")[0]
-        if name not in groups:
-            metavar, summary = _GROUPS[name]
-            group = groups[""].add_parser(name, help=summary, description=summary)
-            groups[name] = group.add_subparsers(metavar=metavar, required=True)
-        verb.add_to(groups[name])
+        group_name = verb.name.rpartition(" ")[0]  # "" for a verb of one word
+        if group_name not in groups:
+            metavar, summary = _GROUPS[group_name]
+            group = groups[""].add_parser(group_name, help=summary, description=summary)
+            groups[group_name] = group.add_subparsers(metavar=metavar, required=True)
+        verb.add_to(groups[group_name])
     return program

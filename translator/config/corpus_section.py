@@ -190,7 +190,7 @@ class CorpusConfig(Section, effect=Effect.REFUSED):
         for number, source in enumerate(self.sources):
             namesakes = [earlier for earlier in self.sources[:number] if earlier.name == source.name]
             uses = [namesake.use for namesake in namesakes]
-            # `auto` fills all splits.
+            # `auto` fills all splits, so it shares one with any other use.
             shares_a_split = source.use in uses or "auto" in uses or source.use == "auto"
             if namesakes and shares_a_split:
                 keys.append(f"sources.{number}.name")

@@ -55,7 +55,8 @@ class Document:
     def _parse(self, text: str, name: str, path: str) -> Any:
         """Return the value of a YAML text that stands at `path`; note the places inside it, and its duplicate keys.
 
-        `name` is the place of everything in the text, in messages; "": each key has its line as its place.
+        In messages, everything in the text stands at `name`, such as an override; if `name` is "", each key stands at
+        its line.
 
         Raises ConfigError: not YAML.
         """
@@ -66,7 +67,7 @@ class Document:
             node = loader.get_single_node()
             value = None if node is None else loader.construct_document(node)
 
-            # 2. The places. The value replaces what stood at the path, so the places at and below it go first.
+            # 2. The places. The value replaces what stood at the path, so the places at and below the path go.
             for noted_path in list(self._places):
                 if f"{noted_path}.".startswith(f"{path}."):  # the dots tell `run.seed` from `run.seeds`
                     del self._places[noted_path]
@@ -112,7 +113,7 @@ class Document:
         except ConfigError as error:
             raise ConfigError(f"the value is {error}; if it is text, quote it") from error
         self.values = _with_value(self.values, "", keys, value)
-        # Sections that were missing are there because of the override.
+        # Sections that were missing until now also have the override as their place.
         for end in range(len(keys)):
             self._places.setdefault(dotted(keys[: end + 1]), place)
 
@@ -151,7 +152,7 @@ def _place(node: yaml.Node) -> str:
 def _with_value(old: Any, path: str, keys: Sequence[str], value: Any) -> Any:
     """Return a copy of `old`, which is at `path`, with `value` at `keys` below it; missing sections are added.
 
-    An alias stands for one value at several places; a copy changes only one of them.
+    The old value is copied and not changed, since a YAML alias makes it stand at other places too.
 
     Raises ConfigError: there is no such place.
     """

@@ -91,13 +91,13 @@ class Section(BaseModel):
     @classmethod
     def constraints(cls) -> Iterator[Callable[..., bool | list[str]]]:
         """Yield the methods of this section that `rule` marks, in their order; each has its `sentence`."""
-        for owner in reversed(cls.__mro__):
+        for owner in reversed(cls.__mro__):  # the base classes first
             for member in vars(owner).values():
                 if hasattr(member, "sentence"):
                     yield member
 
     @model_validator(mode="after")
-    def _keep_rules(self) -> Self:
+    def _check_rules(self) -> Self:
         """Raise one error for all broken rules.
 
         Its context has the list `mistakes`: for each mistake the conflicting keys, as dotted paths below this section,
@@ -142,7 +142,7 @@ def section_in(annotation: Any) -> type[Section] | None:
 def effects(section: type[Section], prefix: str = "") -> Iterator[tuple[str, Effect | None]]:
     """Yield each key path below `section` with its effect, None for a section itself; paths omit list indices."""
     for key, field in section.model_fields.items():
-        # A list of sections is a key with an effect, and its sections have keys too.
+        # A list of sections is no section: it is a key with an effect, although its items have keys below it.
         inner = section_in(field.annotation)
         is_section = inner is not None and field.annotation is inner
         yield prefix + key, None if is_section else _effect_of(field, section)

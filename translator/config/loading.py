@@ -86,10 +86,10 @@ def _validated(document: Document, name: str, overrides: Sequence[str]) -> Confi
 def check_overrides(overrides: Sequence[str], name: str) -> None:
     """Raise ConfigError for overrides that are wrong in any recipe: unknown keys, and values of a wrong type or range.
 
-    For a recipe `name` whose other values are not known yet.
+    Messages call the recipe `name`; its other values need not be known yet.
     """
     document = Document("")
-    _checked(document, overrides, ignored=("rules", "missing"))  # which are matters of the whole recipe
+    _checked(document, overrides, ignored=("rules", "missing"))  # only a whole recipe can be checked for these
     _refuse(document.problems, name)
 
 
@@ -117,7 +117,7 @@ def _refuse(problems: Sequence[str], name: str) -> None:
     problems = sorted(problems, key=_line_number)
     count = "1 mistake" if len(problems) == 1 else f"{len(problems)} mistakes"
     listed = "\n".join(f"  {problem}" for problem in problems)
-    # Overrides may be wrong where the file is right.
+    # If all mistakes are in overrides, the file is right.
     culprit = f"{name} with --set" if all(problem.startswith("--set") for problem in problems) else name
     raise ConfigError(f"{culprit} has {count}:\n{listed}")
 

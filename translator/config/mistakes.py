@@ -55,7 +55,7 @@ _OTHER_NAMES: Final = {
     "search.batch_size": "batch_size eval_batch_size per_device_eval_batch_size",
 }
 """Names that other toolkits give to our keys."""
-_CHOICE: Final = re.compile(r"literal\[.*\]|constrained-(int|float)|int|float")
+_UNION_MEMBER: Final = re.compile(r"literal\[.*\]|constrained-(int|float)|int|float")
 """Names that pydantic gives to the members of a union."""
 
 
@@ -67,14 +67,14 @@ def explain(details: Sequence[Mapping[str, Any]], document: Document, ignored: S
         document: the values, and the place of each.
         ignored: types of errors that have no line.
     """
-    # 1. The sections and lists around the mistakes. pydantic drops invalid items and may then call their list too
-    # short, so a mistake of a list that has mistakes inside it is not reported.
+    # 1. The sections and lists that have mistakes inside. pydantic drops invalid items and may then call their list too
+    # short, so a mistake of such a list itself is not reported.
     paths_with_inner_mistakes: set[KeyPath] = set()
     for detail in details:
         path: KeyPath = detail["loc"]
         paths_with_inner_mistakes.update(path[:end] for end in range(len(path)))
 
-    # 2. The reasons by key; a union gives one for each of its members.
+    # 2. The reasons by key. A value of a union type, such as `int | "auto"`, has a reason for each member of the union.
     reasons: dict[KeyPath, list[str]] = {}
     for detail in details:
         path = detail["loc"]
@@ -105,8 +105,8 @@ def _key_path(key: str) -> KeyPath:
 
 
 def _without_union_member(path: KeyPath) -> KeyPath:
-    """Return `path` without the name of the member, which pydantic appends for a union."""
-    if path and isinstance(path[-1], str) and _CHOICE.fullmatch(path[-1]):
+    """Return `path` without the name of a union's member, which pydantic appends to the key."""
+    if path and isinstance(path[-1], str) and _UNION_MEMBER.fullmatch(path[-1]):
         return path[:-1]
     return path
 
@@ -148,7 +148,7 @@ def _nearest(prefix: str, unknown: str) -> str:
 
     `prefix` is the dotted path of the section with a dot at its end, such as `model.`; "" is the top of the recipe.
     """
-    # 1. All keys of a recipe: those of the section, and the paths of all by their last part.
+    # 1. The names of the keys in the section, and the paths of all keys of a recipe, by name.
     siblings = []
     paths_by_name: dict[str, list[str]] = {}
     for path, _ in effects(Config):
@@ -157,8 +157,8 @@ def _nearest(prefix: str, unknown: str) -> str:
         if path == prefix + name:
             siblings.append(name)
 
-    # 2. The paths that may be meant: another toolkit's name, the name in another section, or the most similar name. A
-    # key of the same section is likelier, so it need not be as similar as one elsewhere.
+    # 2. The paths that may be meant: by another toolkit's name, the same name in another section, or the most similar
+    # name. A key of the same section is likelier to be meant, so it may be less similar than one elsewhere (cutoff).
     meant = _called_by_others(unknown) or paths_by_name.get(unknown, [])
     if not meant:
         meant = difflib.get_close_matches(unknown, siblings, n=1, cutoff=0.6)

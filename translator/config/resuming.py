@@ -14,7 +14,7 @@ from translator.config.writing import settings
 
 EFFECTS: Final = {key: effect for key, effect in effects(Config) if effect is not None}
 """The effect of every key of a recipe; paths omit list indices."""
-_OF_ONE_MACHINE: Final = frozenset(
+_KEYS_OF_ONE_MACHINE: Final = frozenset(
     {
         "run.directory",
         "run.device",
@@ -25,7 +25,7 @@ _OF_ONE_MACHINE: Final = frozenset(
     }
 )
 """Keys that each machine of a training may set for itself, as it may all paths."""
-_OF_BATCHES: Final = re.compile(r"batching\..+|training\.augmentation\..+|run\.seed|corpus\.sources\.\d+\.weight")
+_KEYS_OF_BATCHES: Final = re.compile(r"batching\..+|training\.augmentation\..+|run\.seed|corpus\.sources\.\d+\.weight")
 """Keys that decide the batches of an epoch."""
 
 
@@ -63,20 +63,21 @@ def refusal(changes: Changes, folder: Path, *, allow_changed: bool) -> str | Non
         lines.append("these change the result of training and need --allow-changed:")
         lines += [f"  {change}" for change in to_confirm]
 
-    # 2. What to do: type the same command again with its permission, or take another way.
+    # 2. What to do: repeat the command with --allow-changed, if that suffices, or take another way.
     way_out = "restore the old settings, or start a new run with the new ones (run.directory=runs/OTHER)"
     if refused:
         way_out += f"; training.initialize_from={folder} starts it from these weights, as far as they fit"
     else:
-        typed = shlex.join(sys.argv[1:]) if sys.argv[1:2] == ["train"] else "train ..."
-        lines.append(f"to accept them, run: translator {typed} --allow-changed")
+        # Another verb, or a program, may have started the training.
+        typed_command = shlex.join(sys.argv[1:]) if sys.argv[1:2] == ["train"] else "train ..."
+        lines.append(f"to accept them, run: translator {typed_command} --allow-changed")
     lines.append(way_out)
     return "\n".join(lines)
 
 
 def compare_settings(old: Config, new: Config) -> Changes:
     """Return the differences between the settings of a run and the new ones; paths are compared as absolute."""
-    # The same run may be resumed from another current folder, so relative paths do not compare.
+    # A run may be resumed from another current folder, where a relative path means another place.
     old_values = flatten(settings(old, absolute=True))
     new_values = flatten(settings(new, absolute=True))
     changes = []
@@ -93,17 +94,17 @@ def shared_settings(config: Config) -> dict[str, Any]:
     The same file may have another path on another machine; the ranks compare the prepared text itself.
     """
     values = flatten(config.model_dump(mode="json", context=lambda path: ""))
-    return {key: value for key, value in values.items() if key not in _OF_ONE_MACHINE}
+    return {key: value for key, value in values.items() if key not in _KEYS_OF_ONE_MACHINE}
 
 
 def _effect(key: str, new: Config) -> Effect:
-    """Return the effect of a key; one that ends a schedule decides every learning rate before it."""
-    ends = {"training.max_steps"}
+    """Return the effect of a key; the end of a schedule has the effect RESULT, as it decides every learning rate."""
+    ends_of_schedule = {"training.max_steps"}
     if new.training.schedule_clock == "minutes":
-        ends.add("training.max_minutes")
-    if new.training.schedule_ends and key in ends:
+        ends_of_schedule.add("training.max_minutes")
+    if new.training.schedule_ends and key in ends_of_schedule:
         return Effect.RESULT
-    # All items of a list have the effect of its section.
+    # The keys of EFFECTS have no list indices: an item of a list has the effect of any other.
     without_indices = [part for part in key.split(".") if not part.isdigit()]
     return EFFECTS[".".join(without_indices)]
 
@@ -111,7 +112,7 @@ def _effect(key: str, new: Config) -> Effect:
 def batch_settings(config: Config) -> dict[str, Any]:
     """Return the settings that determine the batches of an epoch, for the same data, by dotted key."""
     values = flatten(settings(config))
-    return {key: value for key, value in values.items() if _OF_BATCHES.fullmatch(key)}
+    return {key: value for key, value in values.items() if _KEYS_OF_BATCHES.fullmatch(key)}
 
 
 def flatten(value: Any, prefix: str = "") -> dict[str, Any]:

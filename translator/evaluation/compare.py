@@ -58,9 +58,9 @@ class SystemComparison:
         differences = {}
         for direction, gains in (("better", self.gains(system)), ("worse", -self.gains(system))):
             sentences = []
-            rows = np.argsort(-gains, kind="stable").tolist()  # equal ones in the order of the test set
+            rows = np.argsort(-gains, kind="stable").tolist()  # stable: equal gains keep the order of the test set
             for row in rows[:_EXAMPLES]:
-                if gains[row] <= 0:
+                if gains[row] <= 0:  # not better (or not worse) at all
                     continue
                 sentence = {
                     "sentence": row + 1,
@@ -111,7 +111,7 @@ def compare_systems(
     text = sets[0].text
     for name, scored in systems.items():
         _check_same_text(next(iter(systems)), text, name, scored.text)
-    # Equal sentences may have another name, or other origins and left-out lines: take those of the first system.
+    # Texts with equal sentences may differ in their name, origins and left-out lines: take those of the first system.
     systems = {name: replace(scored, text=text) for name, scored in systems.items()}
 
     # Test each metric on each variant of the text, by each method.

@@ -21,15 +21,15 @@ from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER, RECORD
 
 _LARGEST_SAMPLE: Final = 1_000  # sentences that are translated
-_FEWEST: Final = 20
-_STEPS: Final = 20  # of Newton's method
+_FEWEST_PAIRS: Final = 20
+_NEWTON_STEPS: Final = 20
 
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 
 
 def keep_confidence(run: RunFolder, pairs: Sequence[tuple[str, str]]) -> None:
-    """Write confidence.json for the best checkpoint of a run, unless it is there.
+    """Fit the confidence of the best checkpoint of a run, and write it to confidence.json, unless it is there.
 
     Args:
         run: a trained run.
@@ -38,7 +38,7 @@ def keep_confidence(run: RunFolder, pairs: Sequence[tuple[str, str]]) -> None:
     Raises RunError: the file is damaged.
     """
     checkpoint = find_checkpoint(run.checkpoints_folder, "best").name
-    if len(pairs) < _FEWEST or read_confidence(run.confidence_file, checkpoint) is not None:
+    if len(pairs) < _FEWEST_PAIRS or read_confidence(run.confidence_file, checkpoint) is not None:
         return
 
     # 1. Translate as `translator translate` does by default, with the exact scores that the features need.
@@ -46,23 +46,23 @@ def keep_confidence(run: RunFolder, pairs: Sequence[tuple[str, str]]) -> None:
     sources = [source for source, _ in chosen_pairs]
     references = [(reference,) for _, reference in chosen_pairs]
     translator = Translator.load(run.path, checkpoint=checkpoint)
-    translations = [ranked[0] for ranked in translator.translations(sources)]
+    translations = [best_first[0] for best_first in translator.translations(sources)]
     inputs = np.array([features(translation) for translation in translations])  # (N, F)
 
-    # 2. The better half, by chrF, is good.
+    # 2. The better half of the translations, by chrF, counts as good.
     chrf = sentence_chrf([translation.text for translation in translations], references)
     median = float(np.median(chrf))
     good = np.array(chrf) >= median  # (N,)
 
-    # 3. Fit the weights on all sentences. To judge such a fit, predict the even sentences by a fit on the odd ones, and
-    # the odd ones by a fit on the even ones.
+    # 3. Fit the weights on all sentences. A fit must be judged on sentences that it has not seen: so the even sentences
+    # are predicted by a fit on the odd ones, and the odd ones by a fit on the even ones.
     weights = tuple(fit(inputs, good).tolist())
     predicted = np.empty(len(good))
     for judged_start, fitted_start in ((0, 1), (1, 0)):
         half_weights = fit(inputs[fitted_start::2], good[fitted_start::2])
         predicted[judged_start::2] = predict(half_weights, inputs[judged_start::2])
 
-    # 4. Keep and report it.
+    # 4. Write the weights with the judgement, and report the judgement.
     measured: dict[str, Any] = {
         "search": search_label(translator.search),
         "sentences": len(good),
@@ -83,7 +83,7 @@ def fit(inputs: Floats, good: Booleans) -> Floats:
         good: what is to be predicted (N,).
     """
     weights = np.zeros(inputs.shape[1])
-    for _ in range(_STEPS):
+    for _ in range(_NEWTON_STEPS):
         predicted = predict(weights, inputs)
         gradient = inputs.T @ (predicted - good) + weights
         curvature = (inputs.T * (predicted * (1 - predicted))) @ inputs + np.eye(len(weights))
@@ -100,11 +100,11 @@ def predict(weights: Floats, inputs: Floats) -> Floats:
 def judgement(predicted: Floats, good: Booleans) -> dict[str, Any]:
     """Return how right N probabilities are that sentences are `good`.
 
-    It has the expected calibration error, and for each tenth from 0 to 1 that occurs: the number of its sentences,
-    their mean probability, and the share of good ones. The error is the mean of |mean probability - share| over all
-    sentences, each with the values of its tenth.
+    The sentences are grouped by the tenth of their probability (0 to 0.1, and so on). `reliability` has for each tenth
+    that occurs the number of sentences, their mean probability, and the share of good ones. `calibration_error` is the
+    mean of |mean probability - share| over all sentences, each with the values of its tenth.
     """
-    tenths = np.minimum(predicted * 10, 9).astype(np.int64)
+    tenths = np.minimum(predicted * 10, 9).astype(np.int64)  # 0 to 9; the probability 1 is in the last
     reliability = []
     error_sum = 0.0
     for tenth in np.unique(tenths):

@@ -37,10 +37,10 @@ from translator.subword.glossary import Glossary
 
 _SAMPLES: Final = 3  # sentences that the terminal shows
 _BLOCK: Final = 256  # sentences translated at a time, at least
-_LONGEST_NAME: Final = 100  # characters of the names of an ensemble's runs
+_LONGEST_NAME: Final = 100  # characters of the folder name of an ensemble
 _WHOLE_LINES: Final = "search.split_sentences=false"
 """The override with which test lines stay whole, as published scores have them; a later override can replace it."""
-_EXTERNAL: Final = "evaluation.external_metrics"
+_EXTERNAL_KEY: Final = "evaluation.external_metrics"
 _NOISE_SCORING: Final = EvaluationConfig(metrics=("chrf",))
 
 
@@ -60,10 +60,10 @@ class System:
         folder = self.runs[0].evaluation_folder
         if len(self.runs) == 1:
             return folder
-        # Runs in other folders may have the same names.
+        # Runs in different folders may have the same name, so each is named by its path from the first run's parent.
         paths = [run.path.resolve() for run in self.runs]
-        places = [os.path.relpath(path, paths[0].parent) for path in paths]
-        return folder / "+".join(places).replace(os.sep, "-")[:_LONGEST_NAME]
+        relative_paths = [os.path.relpath(path, paths[0].parent) for path in paths]
+        return folder / "+".join(relative_paths).replace(os.sep, "-")[:_LONGEST_NAME]
 
     def save(self, scored: ScoredSet) -> None:
         """Save a test set that this system has translated; the run's own texts come first."""
@@ -112,13 +112,13 @@ def evaluate_systems(
     Args:
         systems: at least one.
         test_sets: as on the command line (see `held_out_argument`); by default the held-out text of the first run.
-        split: which part of that text, `test` or `validation`.
+        split: which part of the held-out text, `test` or `validation`.
         hypotheses: files of translations of a single test set by other programs, by the name of the program.
         overrides: `key.path=value` for search and scoring, of every system.
         engine: `torch`, `ctranslate2` or `auto`, see `Translator.load`.
         device: `cpu`, `mps`, `cuda`, `cuda:N` or `auto`.
         report: whether to write report.html.
-        own_recipe: whether the user has written the recipe of the runs, so that its commands may run.
+        own_recipe: whether the user wrote the recipe of the runs; only then may the commands in it run.
         output: folder of the report; by default the first system's.
 
     Raises:
@@ -150,20 +150,23 @@ def evaluate_systems(
 
     # 2. Translate and score; every result is on the disk before the next begins.
     sets_of_systems: dict[tuple[Path, str, str], list[ScoredSet]] = {}  # by folder, checkpoint and search
-    noise: list[SystemComparison] = []
+    noise_comparisons: list[SystemComparison] = []
     for system in systems:
         translator = _load(system, engine, device, overrides)
         key = (system.folder, translator.checkpoint_name, search_label(translator.search, translator.engine))
         if key in sets_of_systems:  # `best` and `last` may be one checkpoint
             continue
-        if test_sets or system.runs != (first_run,):  # the first run's own text is not in its training text
+        # The first run's own held-out text cannot be in its training text; other text, or other runs, are checked.
+        may_leak = bool(test_sets) or system.runs != (first_run,)
+        if may_leak:
             for run in system.runs:
                 warn_of_leaks(run, texts)
         sets_of_systems[key] = [_evaluated(text, system, translator, scoring, variants) for text in texts]
         if scoring.robustness:
-            noise += [_compared_with_noise(scored, system, translator) for scored in sets_of_systems[key]]
+            for scored in sets_of_systems[key]:
+                noise_comparisons.append(_compared_with_noise(scored, system, translator))
 
-    # 3. Score the translations of other programs.
+    # 3. Score the translations of other programs; they are saved beside those of the first system.
     for foreign in foreign_sets:
         scored = _scored(foreign, scoring, variants)
         systems[0].save(scored)
@@ -172,12 +175,13 @@ def evaluate_systems(
     if scoring.metrics != config.evaluation.metrics:  # `_possible_scoring` has removed spBLEU
         LOGGER.info("not computed: %s", spbleu_lacks())
 
-    # 4. Compare the other systems with the first, on each test set. Samples, and earlier results on other texts, are
-    # shown of the first system only.
+    # 4. Compare the other systems with the first, on each test set; by all of METRICS if none of them is scored.
     metrics = [metric for metric in METRICS if metric in scoring.metrics] or METRICS
     sets_of_texts = zip(*sets_of_systems.values(), strict=True)  # for each test set, those of all systems
     comparisons = [compare_systems(sets, metrics=metrics) for sets in sets_of_texts]
-    tables_of_sets = [evaluation_tables(comparison, noise, glossary) for comparison in comparisons]
+    tables_of_sets = [evaluation_tables(comparison, noise_comparisons, glossary) for comparison in comparisons]
+
+    # 5. Write the page. Samples, and earlier results on other texts, are shown of the first system only.
     first = comparisons[0].baseline
     if page is not None:
         earlier = _earlier_sets(systems[0].folder, first.system, {text.name for text in texts})
@@ -227,17 +231,17 @@ def _check_system(system: System, first_run: RunFolder, texts: Sequence[HeldOutS
 
 
 def _possible_scoring(scoring: EvaluationConfig, overrides: Sequence[str], *, own_recipe: bool) -> EvaluationConfig:
-    """Return the settings without the metrics that cannot be computed here, or must not."""
+    """Return the settings without spBLEU if its model is missing, and without external commands that may not run."""
     metrics, external_metrics = scoring.metrics, scoring.external_metrics
     if spbleu_lacks() is not None:
         metrics = tuple(metric for metric in metrics if metric != "spbleu")
-    # A command in the recipe of somebody else's run is not run unasked.
-    is_allowed = own_recipe or any(override.strip().startswith(_EXTERNAL) for override in overrides)
-    if external_metrics and not is_allowed:
+    # The recipe may be somebody else's, so its commands run only if the user wrote it, or gives them as an override.
+    commands_may_run = own_recipe or any(override.strip().startswith(_EXTERNAL_KEY) for override in overrides)
+    if external_metrics and not commands_may_run:
         LOGGER.info(
             "the commands of %s in the recipe of the run are not run; give them with --set %s=[...]",
-            _EXTERNAL,
-            _EXTERNAL,
+            _EXTERNAL_KEY,
+            _EXTERNAL_KEY,
         )
         external_metrics = ()
     return scoring.model_copy(update={"metrics": metrics, "external_metrics": external_metrics})
@@ -247,7 +251,7 @@ def _possible_scoring(scoring: EvaluationConfig, overrides: Sequence[str], *, ow
 
 
 def _load(system: System, engine: str, device: str, overrides: Sequence[str]) -> Translator:
-    """Return the translator of a system; torch gets the number of threads of the run."""
+    """Return the translator of a system, and set the number of torch threads to that of its run."""
     translator = Translator.load(
         [run.path for run in system.runs],
         engine=engine,
@@ -289,8 +293,9 @@ def _translated(text: HeldOutSet, translator: Translator) -> ScoredSet:
         for start in range(0, len(sources), block_size):
             block = sources[start : start + block_size]
             origins = text.origins[start : start + block_size]
+            # `first_line` is for messages; `origins` choose the tag of each sentence with `search.tag: auto`.
             results = translator.translations(block, first_line=start + 1, scored=False, origins=origins)
-            translations += [ranked[0] for ranked in results]
+            translations += [best_first[0] for best_first in results]
             progress.update(len(block))
     cut_off = [number for number, translation in enumerate(translations, start=1) if not translation.finished]
     return ScoredSet(

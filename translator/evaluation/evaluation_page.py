@@ -32,7 +32,7 @@ def evaluation_page(
     test_sets = []
     sentences = []
     sentence_count = 0
-    names: dict[str, None] = {}
+    names: dict[str, None] = {}  # of all systems, as an ordered set
     for number, (comparison, tables) in enumerate(sections, start=1):
         text = comparison.baseline.text
         names.update(dict.fromkeys(comparison.sets))
@@ -61,11 +61,10 @@ def evaluation_page(
 def _shown_run(run: RunFolder) -> dict[str, Any]:
     """Return what the page says of a run: its name, the commit that trained it, its recipe and validation losses."""
     sessions = run.sessions()
-    losses: list[tuple[int, float]] = []  # updates, and the loss after them; an export has none
-    with suppress(CheckpointError):
-        losses = read_checkpoint(find_checkpoint(run.checkpoints_folder, LAST)).state.progress.get(
-            "validation_losses", []
-        )
+    losses: list[tuple[int, float]] = []  # updates, and the loss after them
+    with suppress(CheckpointError):  # an export has no checkpoint
+        checkpoint = read_checkpoint(find_checkpoint(run.checkpoints_folder, LAST))
+        losses = checkpoint.state.progress.get("validation_losses", [])
     return {
         "name": run.path.resolve().name,
         "commit": sessions[-1].get("git") if sessions else None,
@@ -79,8 +78,8 @@ def _sentence(place: int, systems: Mapping[str, ScoredSet]) -> dict[str, Any]:
     first = next(iter(systems.values()))
     references = first.text.references[place]
     shown_references = [visible(reference) for reference in references]
-    # Mark the words of a reference that the translation lacks. Several translations lack different words, which one
-    # copy of the reference cannot show.
+    # Mark the words of each reference that the translation lacks; but several translations lack different words, and
+    # each reference is shown only once.
     if len(systems) == 1:
         hypothesis = first.hypotheses[place]
         shown_references = [mark_differences(reference, [hypothesis], "del") for reference in references]
@@ -90,7 +89,7 @@ def _sentence(place: int, systems: Mapping[str, ScoredSet]) -> dict[str, Any]:
         marked = mark_differences(scored.hypotheses[place], references, "ins")
         translations.append({"name": name, "text": marked, "chrf": scored.sentence_chrf[place]})
         for mistake, note in scored.mistakes[place].items():
-            if note:
+            if note:  # empty for a sentence without the mistake
                 mistakes.setdefault(mistake, []).append(note)
     return {
         "test_set": first.text.name,

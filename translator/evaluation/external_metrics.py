@@ -36,8 +36,10 @@ def external_score(
     with storage_errors("a temporary folder"), tempfile.TemporaryDirectory() as folder:
         files = {side: Path(folder, f"{side}.txt") for side in sides}
         for side, sentences in sides.items():
+            # A line break inside a sentence would make two lines of it.
             write_text(files[side], "".join(" ".join(sentence.split()) + "\n" for sentence in sentences))
-        scores = _numbers_of(metric, [part.format(**files) for part in shlex.split(metric.command)], len(sources))
+        command = [part.format(**files) for part in shlex.split(metric.command)]
+        scores = _numbers_of(metric, command, len(sources))
     resamples = bounded_resamples(len(scores))
     return Score(
         metric=metric.name,
@@ -45,7 +47,7 @@ def external_score(
         signature=f"command:{metric.command}|bs:{resamples}|seed:{SEED}",
         normalization=RAW,
         sentences=len(scores),
-        interval=_interval(scores, resamples),
+        interval=_bootstrap_interval(scores, resamples),
     )
 
 
@@ -67,7 +69,7 @@ def _numbers_of(metric: ExternalMetric, command: Sequence[str], count: int) -> l
     return scores
 
 
-def _interval(scores: Sequence[float], resamples: int) -> Interval:
+def _bootstrap_interval(scores: Sequence[float], resamples: int) -> Interval:
     """Return the 95% interval of the mean over bootstrap resamples of the sentences (Koehn 2004)."""
     generator = np.random.default_rng(SEED)
     means = generator.choice(scores, (resamples, len(scores))).mean(axis=1)

@@ -26,8 +26,8 @@ RESAMPLES: Final = 1000  # bootstrap resamples of an interval
 SEED: Final = 12345  # sacreBLEU's, which its signatures name
 _MAX_DRAWN_SENTENCES: Final = 5_000_000  # in all resamples of a score; sacreBLEU needs up to 100 bytes for each
 _MIN_RESAMPLES: Final = 100
-_LARGEST: Final = 100.0  # value of BLEU and chrF; the others have no largest value
-_SPM: Final = "flores200"
+_LARGEST_SCORE: Final = 100.0  # of BLEU and chrF; the others have no largest value
+_SPM: Final = "flores200"  # the SentencePiece model of spBLEU, by sacreBLEU's name
 
 
 class _LengthRatio(BLEU):
@@ -39,7 +39,7 @@ class _LengthRatio(BLEU):
         return score
 
 
-# `force` only silences a warning about references with spaces before full stops.
+# `force` only silences sacreBLEU's warning about translations with a space before the full stop.
 _METRICS: Final[Mapping[MetricName, Callable[[], Metric]]] = {
     "bleu": partial(BLEU, tokenize="13a", force=True),
     "length_ratio": partial(_LengthRatio, tokenize="13a", force=True),
@@ -118,7 +118,7 @@ def compute_scores(
     variants: Mapping[str, Spelling] = RAW_TEXT,
     intervals: bool = False,
 ) -> list[Score]:
-    """Return the scores of N translations: BLEU 13a on raw text, the other `metrics`, then all on the other variants.
+    """Return the scores of N translations by all `metrics` on all `variants`; raw text always has BLEU 13a, and first.
 
     Args:
         hypotheses: detokenized translations.
@@ -135,7 +135,7 @@ def compute_scores(
         spelt_hypotheses = [spell(text) for text in hypotheses]
         spelt_references = reference_sides(references, spell)
 
-        # Raw text always has BLEU 13a, and has it first: published scores are of this kind.
+        # BLEU 13a on raw text is the score that publications report.
         variant_metrics = list(metrics)
         if label == RAW:
             variant_metrics = list(dict.fromkeys(["bleu", *metrics]))
@@ -156,8 +156,8 @@ def _measure(
     metric = scorer(name)
     interval = None
     if resamples:
-        # sacreBLEU makes an interval for one system in `corpus_score`, and for several in its significance test. The
-        # first fails where its draws give numbers of two types, so the test gets this one system.
+        # `corpus_score` can make an interval too, but fails where its draws give numbers of two types. So the interval
+        # comes from the significance test, with one system in it.
         signature, (result,) = resample([("", hypotheses)], metric, references, "bs", resamples)
         interval = interval_of(name, result)
         value = result.score
@@ -193,7 +193,7 @@ def resample(
     test = PairedTest(list(systems), {"metric": metric}, references, test_type=kind, n_samples=draws)
     signatures, columns = test()
     (signature,) = signatures.values()
-    # Of the two columns, one has the names of the systems.
+    # One of the two columns has the names of the systems, the other has the results.
     (column,) = (cells for title, cells in columns.items() if title != "System")
     return str(signature), [cell for cell in column if isinstance(cell, Result)]
 
@@ -206,7 +206,7 @@ def interval_of(name: MetricName, result: Result) -> Interval | None:
     if result.mean is None or result.ci is None:
         return None
     # No value of a metric is below 0, and none of most metrics above 100.
-    largest = np.inf if name in ("ter", "length_ratio") else _LARGEST
+    largest = np.inf if name in ("ter", "length_ratio") else _LARGEST_SCORE
     low, high = np.clip([result.mean - result.ci, result.mean + result.ci], 0.0, largest).tolist()
     return low, high
 

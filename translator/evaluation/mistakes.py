@@ -44,7 +44,7 @@ def find_mistakes(
             "empty": check_empty(source, references, hypothesis),
             "loop": check_loop(source, references, hypothesis),
             "lost": check_lost(source, references, hypothesis),
-            "cut_off": None,
+            "cut_off": None,  # replaced below if it is known
             "latin_words": check_latin_words(references, hypothesis),
         }
         if cut_off is not None:

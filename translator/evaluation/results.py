@@ -45,7 +45,7 @@ class ScoredSet:
     scores: tuple[Score, ...] = ()
 
     def with_scores(self, scores: Sequence[Score]) -> "ScoredSet":
-        """Return the set with the scores of its translations, which get its names."""
+        """Return the set with `scores`, in which the names of test set, checkpoint and search are filled in."""
         named_scores = []
         for score in scores:
             named_score = replace(
@@ -80,12 +80,12 @@ class ScoredSet:
 
 def distinct_names(sets: Sequence[ScoredSet]) -> list[str]:
     """Return a name for the system of each set of one test set: the run, with its label and a number if needed."""
-    set_counts = Counter(scored.system for scored in sets)
-    name_counts: Counter[str] = Counter()
+    system_counts = Counter(scored.system for scored in sets)
+    name_counts: Counter[str] = Counter()  # so far
     names: list[str] = []
     for scored in sets:
         name = scored.system
-        if set_counts[name] > 1:
+        if system_counts[name] > 1:
             name = f"{name} {scored.checkpoint} {scored.search}".strip()
         name_counts[name] += 1
         names.append(name if name_counts[name] == 1 else f"{name} ({name_counts[name]})")
@@ -100,10 +100,10 @@ def saved_text(set_folder: Path) -> HeldOutSet | None:
     if not (set_folder / SOURCE_FILE).is_file():
         return None
     sources = _read_lines(set_folder / SOURCE_FILE)
-    sides: list[list[str]] = []
+    sides: list[list[str]] = []  # the first references of all sentences, then the second, and so on
     while (file := set_folder / _reference_file(len(sides) + 1)).is_file():
         sides.append(_read_lines(file))
-    if {len(side) for side in sides} != {len(sources)}:
+    if {len(side) for side in sides} != {len(sources)}:  # also if there is no reference
         raise _damaged(set_folder, "the numbers of lines differ")
     # A sentence may have fewer references than another; in the files, empty lines stand for those that it lacks.
     references: list[tuple[str, ...]] = []
@@ -138,11 +138,11 @@ def save_set(folder: Path, scored: ScoredSet, own_names: Sequence[str] = ()) -> 
     """Save a translated test set in an evaluation folder, and its scores in scores.json.
 
     Args:
-        folder: without another text of that name, see `saved_text`.
+        folder: the evaluation folder; it must not have another text with the name of this test set.
         scored: what to save; translations with the same label are replaced.
         own_names: the run's own test sets, whose scores come first, in this order.
     """
-    # The source comes after the references, so that where it is, all references are.
+    # `saved_text` takes a folder with a source as whole, so the source is written after all references.
     files = {}
     for number, side in enumerate(zip_longest(*scored.text.references, fillvalue=""), start=1):
         files[_reference_file(number)] = side
@@ -171,11 +171,11 @@ def saved_sets(folder: Path, system: str) -> list[ScoredSet]:
     for scores in scores_of_sets.values():
         checkpoint, search = scores[0].checkpoint, scores[0].search
         set_folder = folder / scores[0].test_set
-        translations = set_folder / f"{checkpoint}.{search}.txt"
+        translations_file = set_folder / f"{checkpoint}.{search}.txt"
         text = saved_text(set_folder)
-        if text is None or not translations.is_file():
+        if text is None or not translations_file.is_file():
             continue
-        hypotheses = _read_lines(translations)
+        hypotheses = _read_lines(translations_file)
         if {len(text.sources), len(hypotheses)} != {scores[0].sentences}:
             raise _damaged(set_folder, "the numbers of lines differ")
         scored = ScoredSet(
@@ -207,9 +207,10 @@ def saved_scores(folder: Path) -> list[Score]:
 
 
 def add_scores(folder: Path, scores: Sequence[Score], own_names: Sequence[str] = ()) -> None:
-    """Add `scores` to scores.json in `folder`, the newest first, replacing older ones of the same setting.
+    """Add `scores` to scores.json in `folder`; they replace older ones of the same setting.
 
-    Scores of the run's own test sets come before those of other texts, in the order of `own_names`.
+    Scores of the run's own test sets come before those of other texts, in the order of `own_names`. Of the scores of a
+    test set, the newest come first.
 
     Raises RunError: the file is damaged; it stays unchanged.
     """
@@ -223,5 +224,5 @@ def add_scores(folder: Path, scores: Sequence[Score], own_names: Sequence[str] =
         for score in saved_scores(folder):
             if score.setting not in replaced_settings:
                 merged.append(score)
-        merged.sort(key=lambda score: ranks.get(score.test_set, len(ranks)))  # stable
+        merged.sort(key=lambda score: ranks.get(score.test_set, len(ranks)))  # stable: newest first
         write_json(folder / "scores.json", [asdict(score) for score in merged])

@@ -27,7 +27,7 @@ def noisy_texts(text: HeldOutSet) -> list[HeldOutSet]:
 
 def with_noise(text: str, way: str, random: Random) -> str:
     """Return `text` with one of the kinds of noise."""
-    # The package `data` imports torch, which is slow, and of no use for a message on a mistyped path.
+    # Imported here, since the package `data` imports torch: mistakes of the user are told before that takes seconds.
     from translator.data.augmentation import SHARE_OF_TYPOS, with_typos, without_final_punctuation
 
     match way:
@@ -49,6 +49,7 @@ def with_noise(text: str, way: str, random: Random) -> str:
 def compare_noise(plain: ScoredSet, noisy_sets: Sequence[ScoredSet]) -> SystemComparison:
     """Return how the chrF of a test set differs from that of its noisy texts, in the order of `WAYS`."""
     systems = [plain]
+    # `compare_systems` accepts one text only: each noisy set gets the plain text, whose references are the same.
     for way, noisy in zip(WAYS, noisy_sets, strict=True):
         systems.append(replace(noisy, text=plain.text, system=way))
     return compare_systems(systems, metrics=("chrf",))

@@ -35,9 +35,9 @@ tests/evaluation/test_search_labels.py lists the settings that a label leaves ou
 
 
 def search_label(config: SearchConfig, engine: str = "") -> str:
-    """Return a short name of all search settings, and of an explicitly chosen engine, for use in file names.
+    """Return a short name of the search settings that are not defaults, and of the engine if given, for file names.
 
-    Without `by-sentence`, lines are translated whole.
+    A name without `by-sentence` stands for lines that are translated whole.
     """
     # The method, with the one setting that always counts.
     parts: list[str] = [config.method]
@@ -46,15 +46,16 @@ def search_label(config: SearchConfig, engine: str = "") -> str:
     elif config.method == "sampling":
         parts.append(f"seed-{config.seed}")
 
-    # Settings at their defaults are not named, so that labels stay short. The default of the precision is `auto`, but
-    # `config` has the precision that `auto` stands for; of these, float32 is not named.
+    # Settings at their defaults are not named, so that labels stay short. The precision has no fixed default:
+    # `config` has the precision that was chosen for `auto`. So float32 counts as the default here.
     defaults = SearchConfig(precision="float32")
     for key, prefix in _PREFIXES[config.method].items():
         value = getattr(config, key)
         if value == getattr(defaults, key):
             continue
         shown = f"{value:g}" if isinstance(value, float) else str(value)
-        if key in ("glossary", "rerank"):  # paths: the name without folder and ending, in signs that suit a file name
+        is_path = key in ("glossary", "rerank")
+        if is_path:  # its name without folder and ending, in signs that suit a file name
             shown = re.sub(r"[^\w-]+", "-", Path(shown).stem)
         parts.append(f"{prefix}{shown}".lower())
 

@@ -70,23 +70,22 @@ def paired_test(
         spell: brings a text into that form.
         method: paired bootstrap or paired approximate randomisation.
     """
-    # 1. Spell both sides in the same way, and draw. A large test set gets fewer bootstrap samples, since all samples
-    # are in memory at once.
+    # 1. Spell both sides in the same way, and draw.
     spelt_systems: list[tuple[str, Sequence[str]]] = []
     for name, texts in systems.items():
         spelt_systems.append((name, list(map(spell, texts))))
+    # All bootstrap samples are in memory at once, so a large test set gets fewer.
     draws = bounded_resamples(len(references)) if method == "bootstrap" else TRIALS
     sides = reference_sides(references, spell)
     signature, results = resample(spelt_systems, scorer(metric), sides, METHODS[method], draws)
 
-    # 2. Take each system's result, and its difference from the baseline; JSON cannot hold numbers of NumPy. Equal
-    # scores are no evidence, whatever the draws say.
+    # 2. Take each system's result, and its difference from the baseline, as floats: JSON cannot hold numbers of NumPy.
     system_results = []
     for name, result in zip(systems, results, strict=True):
         difference = float(result.score - results[0].score)
         p_value = result.p_value
         if p_value is not None and difference == 0:
-            p_value = 1.0
+            p_value = 1.0  # equal scores are no evidence, whatever the draws say
         system_result = SystemResult(
             system=name,
             score=float(result.score),

@@ -49,9 +49,9 @@ def read_systems(
         if not Path(place).exists():
             raise InputError(f"{place} does not exist; give run folders or text files")
 
-    # 2. Choose the texts. Text files translate one: that of --source, of the runs, or of the folder that they lie in.
+    # 2. Choose the texts. Text files translate only one: that of --source, of the runs, or of the files' own folder.
     if source is not None:
-        name = test_sets[0] if test_sets else Path(source).stem  # --test-set may name it
+        name = test_sets[0] if test_sets else Path(source).stem  # here --test-set only gives a name
         texts = [_text_of_files(name, Path(source), references)]
     elif sets_of_runs:
         texts = _shared_texts(sets_of_runs, test_sets)
@@ -96,14 +96,14 @@ def _newest_sets(folder: Path | str) -> dict[str, ScoredSet]:
     sets: dict[str, ScoredSet] = {}
     for scored in saved_sets(run.evaluation_folder, run.path.resolve().name):
         if scored.search != FOREIGN:
-            sets.setdefault(scored.text.name, scored)
+            sets.setdefault(scored.text.name, scored)  # the first is the newest
     if not sets:
         raise RunError(f"{run.path} has no translated test sets; make them: translator evaluate --run {run.path}")
     return sets
 
 
 def _shared_texts(sets_of_runs: Mapping[str, Mapping[str, ScoredSet]], test_sets: Sequence[str]) -> list[HeldOutSet]:
-    """Return the test sets that all runs translated, or those of them in `test_sets`.
+    """Return the test sets that all runs translated; only those in `test_sets`, if it names some.
 
     Raises InputError: one of `test_sets` is not shared, or none is.
     """
@@ -111,9 +111,9 @@ def _shared_texts(sets_of_runs: Mapping[str, Mapping[str, ScoredSet]], test_sets
     shared_names = [name for name in first_sets if all(name in sets for sets in other_sets)]
     missing_names = [name for name in test_sets if name not in shared_names]
     if missing_names or not shared_names:
-        lists = "; ".join(f"{place}: {', '.join(sets)}" for place, sets in sets_of_runs.items())
-        what = f"test set {', '.join(missing_names)} was not" if missing_names else "no test set was"
-        raise InputError(f"{what} translated by all systems ({lists}); evaluate all on it")
+        translated = "; ".join(f"{place}: {', '.join(sets)}" for place, sets in sets_of_runs.items())
+        subject = f"test set {', '.join(missing_names)} was not" if missing_names else "no test set was"
+        raise InputError(f"{subject} translated by all systems ({translated}); evaluate all on it")
     return [first_sets[name].text for name in dict.fromkeys(test_sets or shared_names)]
 
 
@@ -121,7 +121,7 @@ def _shared_texts(sets_of_runs: Mapping[str, Mapping[str, ScoredSet]], test_sets
 
 
 def _text_of_files(name: str, source: Path, references: Sequence[str]) -> HeldOutSet:
-    """Return the test set in a text file of sources and one or more of references; leaves out lines like `evaluate`."""
+    """Return the test set in text files; lines without a source or a reference are left out, as in `evaluate`."""
     sources = _read_lines(source)
     sides = [_read_lines(Path(file), [len(sources)], str(source)) for file in references]
     normalizer = Normalizer(NormalizationConfig(), languages_of(chain.from_iterable(sides)))
@@ -140,7 +140,7 @@ def _set_of_file(path: Path, text: HeldOutSet, origin: str) -> ScoredSet:
     """Return the translations in a text file: of every line of the test set, or of the scored ones only."""
     line_count = len(text.sources) + len(text.left_out)
     hypotheses = _read_lines(path, [line_count, len(text.sources)], origin)
-    # Leave out the lines that no system is scored on.
+    # A file with all lines also has those that are not scored: leave them out.
     if len(hypotheses) == line_count:
         hypotheses = [line for number, line in enumerate(hypotheses, start=1) if number not in text.left_out]
     return ScoredSet(text=text, system=path.name, hypotheses=tuple(hypotheses))

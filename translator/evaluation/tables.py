@@ -23,7 +23,7 @@ _TABULATE_STYLES: Final = {"markdown": "pipe", "latex": "latex_booktabs"}
 _MARKUP: Final = re.compile(r"[\\`*_{}\[\]<>#|&~$!]")  # characters special to Markdown or HTML
 _BIDI_CONTROL: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _MAX_LABEL: Final = 40  # characters of the name of a system
-_MAX_TITLE: Final = 300
+_MAX_TITLE: Final = 300  # characters
 _NO_VALUE: Final = "–"
 _IN_BRACKETS: Final = "in brackets: 95% bootstrap interval"
 _P_VALUES: Final = (
@@ -52,15 +52,15 @@ def evaluation_tables(
 
     Args:
         comparison: of all systems on the test set.
-        noise: of plain and noisy input; those of other test sets are left out.
-        glossary: terms to count; None: none.
+        noise: comparisons of plain and noisy input; those of other test sets are left out.
+        glossary: terms to count; None: there is no table of terms.
     """
     systems = comparison.sets
     tables = [score_table({system: scored.scores for system, scored in systems.items()})]
     tables += significance_tables(comparison)
-    for of_noise in noise:
-        if of_noise.test_set == comparison.test_set:
-            tables += significance_tables(of_noise)
+    for noise_comparison in noise:
+        if noise_comparison.test_set == comparison.test_set:
+            tables += significance_tables(noise_comparison)
     if len(set(comparison.baseline.text.origins)) > 1:
         tables.append(source_table(systems))
     tables.append(mistake_table(systems))
@@ -82,11 +82,12 @@ def score_table(scores_of_systems: Mapping[str, Sequence[Score]]) -> Table:
     for metric in dict.fromkeys(score.metric for score in all_scores):
         for system, scores in scores_of_systems.items():
             shown = {short_form(score.normalization): score.shown for score in scores if score.metric == metric}
-            rows.append([metric, excerpt(system, _MAX_LABEL), *(shown.get(form, "") for form in forms)])
+            cells = [shown.get(form, "") for form in forms]
+            rows.append([metric, excerpt(system, _MAX_LABEL), *cells])
     header = ["metric", "system", *forms]
 
-    # 2. Say which checkpoint and search each system is: a single system in the title, in place of the column of names;
-    # several in notes below the table.
+    # 2. Name the checkpoint and search of each system: of a single system in the title, and its column of names is
+    # removed; of several systems in notes below the table.
     first = all_scores[0]
     title = first.test_set
     notes = []
@@ -99,7 +100,9 @@ def score_table(scores_of_systems: Mapping[str, Sequence[Score]]) -> Table:
     if first.interval is not None:
         notes.append(_IN_BRACKETS)
     notes += [f"{form}: {normalization}" for form, normalization in forms.items() if form != normalization]
-    notes += dict.fromkeys(f"signature of {score.metric}: {score.signature}" for score in all_scores)
+    notes += dict.fromkeys(  # without duplicates
+        f"signature of {score.metric}: {score.signature}" for score in all_scores
+    )
     return Table(
         title=f"{title}, {_count_sentences(first.sentences, first.left_out)}",
         header=header,
@@ -126,7 +129,7 @@ def source_table(systems: Mapping[str, ScoredSet]) -> Table:
         row = [f"{source}, {len(numbers):,} sentences"]
         for scored in systems.values():
             hypotheses = [scored.hypotheses[number] for number in numbers]
-            _, chrf = compute_scores(hypotheses, references, metrics=("chrf",))
+            _, chrf = compute_scores(hypotheses, references, metrics=("chrf",))  # BLEU is always the first
             row.append(show_value("chrf", chrf.score))
         rows.append(row)
     return _table_by_system("raw text by source", systems, rows, unit="chrF")
@@ -172,7 +175,7 @@ def _table_by_system(
     notes: Sequence[str] = (),
     unit: str = "sentences",
 ) -> Table:
-    """Return a table on a test set with a column for each system; that of a single system has the unit as its name."""
+    """Return a table on a test set with a column for each system; a single column has the name of the unit."""
     (test_set,) = {scored.text.name for scored in systems.values()}
     columns = [excerpt(name, _MAX_LABEL) for name in systems] if len(systems) > 1 else [unit]
     return Table(title=f"{test_set}: {title}", header=["", *columns], rows=rows, notes=notes)
@@ -192,7 +195,7 @@ def significance_tables(comparison: SystemComparison) -> list[Table]:
         numbers = f"{sentences['wins']:,} better, {sentences['losses']:,} worse, {sentences['ties']:,} alike"
         sentence_notes.append(f"{labels[system]} against {baseline} by sentence (chrF, raw): {numbers}")
 
-    # 2. A table for each text form.
+    # 2. A table for each text form. The tests are sorted by normalization, then by metric, as `groupby` demands.
     tables = []
     for normalization, tests in groupby(comparison.tests, key=lambda test: test.normalization):
         rows = []
@@ -200,14 +203,14 @@ def significance_tables(comparison: SystemComparison) -> list[Table]:
         for metric, tests_of_metric in groupby(tests, key=lambda test: test.metric):
             # Both methods have tested the same systems, in the order of `METHODS`.
             bootstrap, randomisation = tests_of_metric
-            for resampled, exchanged in zip(bootstrap.systems, randomisation.systems, strict=True):
-                score, interval = show_score(metric, resampled.score, resampled.interval).split()
-                row = [metric, labels[resampled.system], score, interval]
-                if resampled.p_value is None:  # the baseline
+            for by_bootstrap, by_randomisation in zip(bootstrap.systems, randomisation.systems, strict=True):
+                score, interval = show_score(metric, by_bootstrap.score, by_bootstrap.interval).split()
+                row = [metric, labels[by_bootstrap.system], score, interval]
+                if by_bootstrap.p_value is None:  # the baseline
                     row += [_NO_VALUE] * 3
                 else:
-                    p_values = (f"{result.p_value:.4f}" for result in (resampled, exchanged))
-                    row += [f"{resampled.difference:+.2f}", *p_values]
+                    p_values = (f"{result.p_value:.4f}" for result in (by_bootstrap, by_randomisation))
+                    row += [f"{by_bootstrap.difference:+.2f}", *p_values]
                 rows.append(row)
             notes.append(f"signature of {metric}: {bootstrap.signature}")
             notes.append(f"signature of {metric}, p (ar): {randomisation.signature}")
@@ -234,9 +237,9 @@ def _count_sentences(sentences: int, left_out: Sequence[int]) -> str:
 
 
 def format_tables(tables: Iterable[Table], form: Form = "text") -> list[str]:
-    """Return the tables as lines, each below its title, and below all of them, once, their notes."""
+    """Return the tables as lines, each below its title; the notes follow all tables, each note once."""
     lines: list[str] = []
-    notes: dict[str, None] = {}
+    notes: dict[str, None] = {}  # an ordered set
     for table in tables:
         lines += [_format_line(excerpt(table.title, _MAX_TITLE), form), *_format_cells(table, form), ""]
         notes.update(dict.fromkeys(table.notes))
@@ -260,14 +263,14 @@ def _format_cells(table: Table, form: Form) -> list[str]:
     """Return header and rows as lines."""
     if form == "text":
         return text_table(table.header, table.rows, text_columns=table.text_columns).split("\n")
-    cells = [table.header, *table.rows]
+    rows = [table.header, *table.rows]
     if form == "csv":
-        return [_csv_line(row) for row in cells]
+        return [_csv_line(row) for row in rows]
     if form == "markdown":
-        cells = [list(map(escape_markdown, row)) for row in cells]
+        rows = [list(map(escape_markdown, row)) for row in rows]
     alignments = ["left"] * table.text_columns + ["right"] * (len(table.header) - table.text_columns)
     style = _TABULATE_STYLES[form]
-    return tabulate(cells[1:], cells[0], tablefmt=style, disable_numparse=True, colalign=alignments).split("\n")
+    return tabulate(rows[1:], rows[0], tablefmt=style, disable_numparse=True, colalign=alignments).split("\n")
 
 
 def escape_markdown(text: str) -> str:

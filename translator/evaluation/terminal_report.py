@@ -26,13 +26,14 @@ class TranslatedPair(NamedTuple):
 
 
 def format_scores(scores: Sequence[Score]) -> list[str]:
-    """Return a table for each test set, and below them what the columns mean and signatures.
+    """Return a table for each test set, then what the columns mean, and the signatures of the scores.
 
     Scores are comparable only if their signatures are equal.
     """
     scores_of_sets: dict[str, list[Score]] = {}
     for score in scores:
         scores_of_sets.setdefault(score.test_set, []).append(score)
+    # The name of a single system is not shown, so it may be empty.
     return format_tables(score_table({"": scores_of_set}) for scores_of_set in scores_of_sets.values())
 
 

@@ -29,9 +29,9 @@ from translator.run.files import prepared_folder
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER, progress_bar
 
-_END: Final = re.compile(r"(?P<space>\s)?[.!?؟]\s*\Z")  # of a sentence
-_TOKENIZED: Final = 0.5  # share of the ends of sentences that have a space before them
-_FEWEST_TOKENIZED: Final = 3
+_FINAL_MARK: Final = re.compile(r"(?P<space>\s)?[.!?؟]\s*\Z")  # of a sentence, and a space before it
+_TOKENIZED_SHARE: Final = 0.5  # of the final marks: at least so many have a space before them in tokenized text
+_FEWEST_TOKENIZED: Final = 3  # final marks with a space before them
 
 
 def chosen_test_sets(run: RunFolder, config: Config, named: Sequence[str], split: HeldOutSplit) -> list[HeldOutSet]:
@@ -39,6 +39,7 @@ def chosen_test_sets(run: RunFolder, config: Config, named: Sequence[str], split
 
     Args:
         run: its held-out text is the default.
+        config: its configuration, with the overrides of the user.
         named: test sets of the user, as `held_out_argument` takes them; they replace the held-out text.
         split: the part of the held-out text.
 
@@ -66,12 +67,13 @@ def chosen_test_sets(run: RunFolder, config: Config, named: Sequence[str], split
 
 
 def _warn_of_tokenized_references(test_set: HeldOutSet) -> None:
-    """Warn if the references look tokenized: " ." ends many of their lines. sacreBLEU warns of translations so."""
-    ends = list(filter(None, map(_END.search, chain.from_iterable(test_set.references))))
-    tokenized = sum(end["space"] is not None for end in ends)
-    if tokenized >= max(_FEWEST_TOKENIZED, _TOKENIZED * len(ends)):
+    """Warn if many references end in " .", as tokenized text does; sacreBLEU checks only the translations for this."""
+    matches = map(_FINAL_MARK.search, chain.from_iterable(test_set.references))
+    ends = [match for match in matches if match is not None]
+    count = sum(end["space"] is not None for end in ends)
+    if count >= max(_FEWEST_TOKENIZED, _TOKENIZED_SHARE * len(ends)):
         LOGGER.warning(
-            f"test set `{test_set.name}`: the references look tokenized: {tokenized:,} of {len(ends):,} sentences end "
+            f"test set `{test_set.name}`: the references look tokenized: {count:,} of {len(ends):,} sentences end "
             "in a space and a mark, as in ` .`; detokenize them, since scores of raw text count each such mark as wrong"
         )
 
@@ -90,15 +92,15 @@ def own_texts(run: RunFolder, split: HeldOutSplit) -> dict[str, HeldOutSet]:
 
 
 def refuse_other_text(text: HeldOutSet, texts_of_run: Mapping[str, HeldOutSet], folder: Path) -> None:
-    """Raise InputError if another text has the name of `text`: a name stands for one text in an evaluation folder.
+    """Raise InputError if another text already has the name of `text` in an evaluation folder.
 
     Args:
         text: the test set to evaluate.
-        texts_of_run: those that the run was split into, which have their names before they are evaluated.
+        texts_of_run: the run's own texts, by name; their names are taken even before they are evaluated.
         folder: evaluation folder of the run.
     """
-    for named in (texts_of_run.get(text.name), saved_text(folder / text.name)):
-        if named is not None and (named.sources, named.references) != (text.sources, text.references):
+    for namesake in (texts_of_run.get(text.name), saved_text(folder / text.name)):
+        if namesake is not None and (namesake.sources, namesake.references) != (text.sources, text.references):
             raise InputError(
                 f"{folder} has another text called `{text.name}`; give this one another name: --test-set NAME=PATH"
             )
@@ -118,10 +120,10 @@ def warn_of_leaks(run: RunFolder, texts: Sequence[HeldOutSet]) -> None:
     test_lines: set[str] = set()
     for text in texts:
         test_lines.update(map(fold, chain(text.sources, *text.references)))
-    test_lines.discard("")
+    test_lines.discard("")  # a line without words is no leak
 
     # 2. Look for them in the training text.
-    leaked_lines: set[str] = set()
+    leaked_lines: set[str] = set()  # folded
     total = len(corpus.sides) * sum(corpus.count("train", name) for name in corpus.names("train"))
     progress: tqdm[object] = progress_bar(description="reading the training text", total=total, unit="lines")
     with progress:
@@ -146,7 +148,7 @@ def warn_of_leaks(run: RunFolder, texts: Sequence[HeldOutSet]) -> None:
 
 
 def _prepared_corpus_of(run: RunFolder) -> PreparedCorpus | None:
-    """Return the text that the run was trained on; None if it is not on this disk."""
+    """Return the text that the run was trained on; None if it is not on this disk, or is damaged."""
     config = run.config()
     try:
         report = from_json((run.preparation_folder / "report.json").read_bytes())

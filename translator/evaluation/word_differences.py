@@ -28,9 +28,9 @@ def mark_differences(text: str, other_texts: Sequence[str], tag: str) -> Markup:
         matchers.append(SequenceMatcher(None, words, _WORD.findall(other_text), autojunk=False))
     most_similar = max(matchers, key=SequenceMatcher.ratio)
 
-    # 2. Mark words in a row together, with the spaces between them.
+    # 2. Mark the words that the most similar text lacks; words in a row together, with the spaces between them.
     parts = []
-    end = 0  # of the text that is in `parts`
+    end = 0  # the text up to here is in `parts`
     for operation, first_word, word_after, _, _ in most_similar.get_opcodes():
         if operation in ("delete", "replace"):
             start = matches[first_word].start()

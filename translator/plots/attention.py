@@ -23,7 +23,7 @@ Kind = Literal["cross", "encoder", "decoder"]
 """`cross` is the decoder's attention to the encoder, `encoder` and `decoder` that of either to itself."""
 Weights = npt.NDArray[np.float32]
 _POINTS_PER_INCH: Final = 72
-_MARGIN: Final = 1.9  # inches, for the labels and the colour scale
+_MARGIN: Final = 1.9  # inches beside the maps, for the labels and the colour scale
 _MIN_WIDTH: Final = 4.2  # inches
 _MAX_LABEL_SIZE: Final = 9.0  # points
 _CELL_RANGE: Final = (0.13, 0.36)  # inches; smaller cells would make labels unreadable
@@ -90,19 +90,19 @@ def chosen_maps(weights: Weights, layer: str, head: str) -> list[list[tuple[str,
     layer_count, head_count = weights.shape[:2]
     rows = []
     for layer_number in _numbers("layer", layer, "last", layer_count):
-        of_layer = weights[layer_number - 1]  # (H, T, S)
+        layer_weights = weights[layer_number - 1]  # (H, T, S)
         row = []
         if head == "mean":
-            row.append((f"layer {layer_number}, mean of {head_count} heads", of_layer.mean(axis=0)))
+            row.append((f"layer {layer_number}, mean of {head_count} heads", layer_weights.mean(axis=0)))
         else:
-            for head_number in _numbers("head", head, "mean", head_count):  # `mean` is for the message only
-                row.append((f"layer {layer_number}, head {head_number}", of_layer[head_number - 1]))
+            for head_number in _numbers("head", head, "mean", head_count):  # `mean` is here for the message only
+                row.append((f"layer {layer_number}, head {head_number}", layer_weights[head_number - 1]))
         rows.append(row)
     return rows
 
 
 def _numbers(name: str, choice: str, usual_choice: str, count: int) -> list[int]:
-    """Return the numbers, from 1 to `count`, that `choice` means."""
+    """Return the numbers of the layers or heads, from 1 to `count`, that `choice` means; `usual_choice`: the last."""
     numbers = list(range(1, count + 1))
     if choice == "all":
         return numbers
@@ -137,10 +137,11 @@ def attention_figure(
     smallest_cell, largest_cell = _CELL_RANGE
     cell = float(np.clip((PAGE_INCHES - _MARGIN) / (column_count * len(keys)), smallest_cell, largest_cell))  # inches
     label_size = min(_MAX_LABEL_SIZE, 0.7 * cell * _POINTS_PER_INCH)
-    # The labels of the keys stand upright below the maps; a letter is about 0.6 of its size wide.
+    # The labels of the keys stand upright below the maps, above the name of the axis (0.55 inches). A letter is about
+    # 0.6 of its size wide.
     label_height = 0.55 + max(map(len, key_labels)) * 0.6 * label_size / _POINTS_PER_INCH
     width = max(cell * column_count * len(keys) + _MARGIN, _MIN_WIDTH)
-    height = (cell * len(queries) + 0.3) * len(rows) + label_height
+    height = (cell * len(queries) + 0.3) * len(rows) + label_height  # 0.3 inches for a title
 
     # 2. Draw the maps.
     figure = Figure(figsize=(width, height), layout="compressed")  # cells are squares

@@ -66,7 +66,7 @@ def chosen_tags(runs: Sequence[Curves], metric: str) -> list[str]:
     Raises InputError: no run has such a curve.
     """
     available_tags = sorted(set().union(*runs))
-    # A metric is one of the two parts of a tag.
+    # A metric is one of the two parts of a tag: `loss` of `loss/train`, `chrf` of `quality/chrf`.
     tags = [tag for tag in available_tags if tag == metric or (tag.count("/") == 1 and metric in tag.split("/"))]
     if not tags:
         choices = ", ".join(available_tags)

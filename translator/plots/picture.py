@@ -65,7 +65,7 @@ def write_picture(figure: Figure, path: Path) -> None:
         content,
         format=ending.removeprefix("."),
         dpi=_DOTS_PER_INCH,
-        metadata=dict.fromkeys(_LEFT_OUT_METADATA[ending]),
+        metadata=dict.fromkeys(_LEFT_OUT_METADATA[ending]),  # None leaves an entry out
         bbox_inches="tight",
         pad_inches=_MARGIN_INCHES,
     )

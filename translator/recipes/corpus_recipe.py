@@ -16,16 +16,16 @@ from translator.recipes.recipe_text import Choice, put_settings, recipe_text, re
 from translator.run.files import write_text
 from translator.run.logging import progress_bar
 
-_WORDS: Final = 10  # words of an average sentence, for measuring a corpus
+_WORDS_IN_SENTENCE: Final = 10  # on average, for measuring a corpus
 
-# configs/cpu-small.yaml, as tuned.
+# The settings of configs/cpu-small.yaml, and the size of the corpus with which they were tuned.
 _CPU_SENTENCES: Final = 100_000
 _CPU_MINUTES: Final = 24
 _CPU_UPDATES: Final = 3_650
 _CPU_WIDTH: Final = 192
 _CPU_TOKENS: Final = 4096  # of a batch
 
-# configs/mizan.yaml
+# The same of configs/mizan.yaml.
 _GPU_SENTENCES: Final = 1_000_000
 _GPU_UPDATES: Final = 60_000
 
@@ -42,7 +42,7 @@ class CorpusSize:
     @property
     def sentences(self) -> int:
         """The number of sentences of average length with as many words."""
-        return max(1, self.words // _WORDS)
+        return max(1, self.words // _WORDS_IN_SENTENCE)
 
 
 def measure(sources: Sequence[SourceConfig]) -> CorpusSize:
@@ -58,7 +58,7 @@ def measure(sources: Sequence[SourceConfig]) -> CorpusSize:
 
 def _choices_for_gpu(sentences: int) -> list[Choice]:
     """Return the settings that differ from the recipe mizan."""
-    # Updates in proportion to the corpus, in hundreds.
+    # Updates in proportion to the corpus, rounded to hundreds.
     updates = 100 * round(_GPU_UPDATES * sentences / _GPU_SENTENCES / 100)
     updates = min(_GPU_UPDATES, max(2_000, updates))
     tokens = _by_size(sentences, {20_000: 8192}, 32_768)
@@ -69,7 +69,7 @@ def _choices_for_gpu(sentences: int) -> list[Choice]:
             dropout=_by_size(sentences, {150_000: 0.3}, 0.2),
         ),
         Choice("training.max_steps", updates, "the schedule ends here, or at max_minutes"),
-        Choice("training.validate_every", -(-updates // 30), "30 times"),
+        Choice("training.validate_every", -(-updates // 30), "30 times"),  # rounded up
         Choice("batching.tokens_per_batch", tokens, "enough updates in an epoch"),
         Choice("training.warmup_steps", min(4000, updates // 10), "a tenth of the updates, 4,000 at most"),
     ]
@@ -81,8 +81,8 @@ def _choices_for_cpu(sentences: int) -> list[Choice]:
     tokens = _by_size(sentences, {20_000: 2048}, 4096)
 
     # A small corpus overfits in a long training, and a large one gains less from each extra minute.
-    share = sentences / _CPU_SENTENCES
-    minutes = round(_CPU_MINUTES * (share if share < 1 else share**0.5))
+    relative_size = sentences / _CPU_SENTENCES
+    minutes = round(_CPU_MINUTES * (relative_size if relative_size < 1 else relative_size**0.5))
     minutes = min(120, max(3, minutes))
 
     # As many updates as fit into the minutes: the time of an update is proportional to width × tokens.
@@ -96,7 +96,7 @@ def _choices_for_cpu(sentences: int) -> list[Choice]:
             dropout=_by_size(sentences, {10_000: 0.3, 40_000: 0.2}, 0.1),
         ),
         Choice("training.max_steps", updates, "the schedule ends here, or at max_minutes"),
-        Choice("training.validate_every", -(-updates // 7), "seven times"),
+        Choice("training.validate_every", -(-updates // 7), "seven times"),  # rounded up
         Choice("batching.tokens_per_batch", tokens, "enough updates in an epoch"),
         Choice("training.max_minutes", minutes, "24 for a million words; 3 at least, 120 at most"),
         Choice("training.warmup_steps", updates // 12, "a twelfth of the updates"),
@@ -116,7 +116,7 @@ def _model_choices(sentences: int, width: int, dropout: float) -> list[Choice]:
 
 
 def _by_size(sentences: int, limits: Mapping[int, Number], otherwise: Number) -> Number:
-    """Return the value of the first limit above `sentences`."""
+    """Return the value of the first limit above `sentences`; if no limit is, `otherwise`."""
     for limit, value in limits.items():
         if sentences < limit:
             return value
@@ -168,16 +168,17 @@ def find_recipe(
 
     Raises CorpusError or ConfigError: the text, or one of the `overrides`, allows no recipe.
     """
-    # 1. The recipe of an earlier call, or a free name.
+    # 1. Return the recipe of an earlier call, or find a free name.
     name = _name(sources)
     for number in itertools.count(1):
         file = folder / (f"{name}.yaml" if number == 1 else f"{name}-{number}.yaml")
         if file.exists():
             existing = load_config(file).corpus
-            if (_files(existing.sources), existing.direction) == (_files(sources), direction):
+            has_same_files = _files(existing.sources) == _files(sources)
+            if has_same_files and existing.direction == direction:
                 advice = "delete it and its run folder to choose the settings again"
                 return file, f"{file} exists and is reused; {advice}"
-        elif not file.with_suffix("").exists():
+        elif not file.with_suffix("").exists():  # the name is free: no recipe, and no run folder
             break
 
     # 2. Choose settings by the size of the text.
@@ -187,7 +188,7 @@ def find_recipe(
             f"{name}: no pair can be used; check the files, and the settings of `--set` that choose pairs"
         )
     values, choices = plan_settings(file, sources, size, gpu=gpu, direction=direction)
-    config_of(values, str(file), overrides)  # an override that does not fit is told before anything is written
+    config_of(values, str(file), overrides)  # raises ConfigError for an override that does not fit, before writing
 
     # 3. Write the recipe.
     title = (

@@ -52,7 +52,7 @@ def derive(
         parent: the trained run.
         folder: the run folder to come; the recipe stands beside it, as FOLDER.yaml.
         sources: the corpora of the new run.
-        changes: what the new run does otherwise, and why.
+        changes: the settings in which the new run differs from `parent`, with the reasons.
         overrides: the user's settings, as KEY.PATH=VALUE.
 
     Raises ConfigError: a value is wrong, or the file exists and says something else.
@@ -61,7 +61,9 @@ def derive(
     values["corpus"]["sources"] = source_values(sources)
     put_settings(values, changes)
     config = config_of(values, f"the settings of {parent.path}, changed", overrides)
-    config = config.model_copy(update={"run": config.run.model_copy(update={"directory": str(folder)})})
+    # The run folder is always `folder`, even if an override sets `run.directory`.
+    run_section = config.run.model_copy(update={"directory": str(folder)})
+    config = config.model_copy(update={"run": run_section})
 
     file = folder.with_name(f"{folder.name}.yaml")
     if file.exists():
@@ -75,6 +77,7 @@ def derive(
                 f"delete the file and its run (to train it as it is: translator train --config {file})"
             )
         return file, f"{file} exists and is reused"
+    # The reason of a change does not hold for a value that the user has set instead.
     overridden_keys = {override.partition("=")[0] for override in overrides}
     changes = [choice for choice in changes if choice.key not in overridden_keys]
     title = f"Made from the run {parent.path}. A comment tells what was changed, and why."

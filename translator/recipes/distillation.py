@@ -31,8 +31,8 @@ def write_distillation(
         teacher: the trained run.
         corpus: its prepared text.
         student: folder of the student's run.
-        names: the sources of its training text.
-        text: folder that will have both sides of each, as NAME.en and NAME.fa.
+        names: the sources of the student's training text.
+        text: folder that will have both sides of each source, as NAME.en and NAME.fa.
         recipe: decides subwords, model and training.
         overrides: the user's settings, as KEY.PATH=VALUE.
 
@@ -40,13 +40,15 @@ def write_distillation(
     """
     config = teacher.config()
 
-    # 1. The changes. A student has at most half the teacher's pieces: its output head is smaller, and the text of a
-    # small teacher does not allow as many pieces as the recipe has.
+    # 1. The changes to the teacher's settings.
     values = recipe_values(recipe)
     changes = [Choice(section, values.get(section, {}), f"as in {recipe}") for section in _SECTIONS]
+    # A student has at most half the teacher's pieces, for a smaller output head, and because the recipe may have more
+    # pieces than the text of a small teacher yields.
     most_pieces = config.subword.vocabulary_size // 2
     if most_pieces < load_config(recipe).subword.vocabulary_size:
         changes.append(Choice("subword.vocabulary_size", most_pieces, "half the teacher's"))
+    # A run that reads Persian has no use for augmentation of English input, so it is off.
     if corpus.sides[0] == "fa":
         changes += leave_english_alone()
 

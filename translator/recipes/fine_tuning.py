@@ -15,11 +15,11 @@ from translator.recipes.recipe_text import Choice, recipe_values
 from translator.recipes.text_folder import text_folder
 from translator.run.folder import RunFolder
 
-LARGEST_REPLAY: Final = 0.99  # share of the training text: the updates grow with 1 / (1 - share)
+LARGEST_REPLAY: Final = 0.99  # share of the training pairs; the number of updates grows with 1 / (1 - share)
 _FEWEST_UPDATES: Final = 900
 _LARGEST_BATCH: Final = 2048  # tokens: in the same time, small batches gain more
 _PASSES: Final = 3  # over the new text, but at least `_FEWEST_UPDATES` updates
-_REPLAYED_PAIRS: Final = 50_000  # or all if fewer; more if the new text has more: preparing all takes minutes
+_REPLAYED_PAIRS: Final = 50_000  # or as many as the new text has, if more; to prepare all pairs may take minutes
 _MOST_TESTED: Final = 500  # pairs held out for testing, of all new corpora together
 _TOKENS_A_WORD: Final = 1.5
 _LEARNING_RATE_DIVISOR: Final = 3
@@ -63,16 +63,16 @@ def write_fine_tuning(
     # checkpoint suits both.
     validation, test = held_out_pairs(sizes)
     old_names = corpus.names("validation")
-    old_pairs = max(1, validation // max(1, len(old_names)))
-    old_validation = inherited_sources(corpus, "validation", max_pairs=old_pairs)
+    pairs_of_each = max(1, validation // max(1, len(old_names)))
+    old_validation = inherited_sources(corpus, "validation", max_pairs=pairs_of_each)
 
     # 2. Replay old text. A source is drawn in proportion to its mass, which is its weight × its pairs. The new text has
-    # weight 1, so its mass is `trained_pairs`. The factor gives the old text its share:
+    # weight 1, so its mass is `trained_pairs`. `factor` multiplies all old weights, to give the old text its share:
     # factor × old mass / (factor × old mass + trained pairs) = replay share.
-    text = folder.with_name(f"{folder.name}.text")
+    replay_folder = folder.with_name(f"{folder.name}.text")
     trained_pairs = new_pairs - (validation + test) * len(new_sources)
-    spacing: dict[str, float] = {}
-    weights: dict[str, float] = {}
+    spacing: dict[str, float] = {}  # by source
+    weights: dict[str, float] = {}  # by source
     if replay_share > 0:
         old_weights = training_weights(parent.config())
         names = corpus.names("train")
@@ -84,15 +84,15 @@ def write_fine_tuning(
             # pair stands for `spacing` pairs, so its weight is as many times as large.
             spacing[name] = max(1.0, old_mass / (old_weights[name] * copied_pairs))
             weights[name] = factor * old_weights[name] * spacing[name]
-    replayed = inherited_sources(corpus, "train", weights, folder=text) if weights else []
+    replayed = inherited_sources(corpus, "train", weights, folder=replay_folder) if weights else []
 
     # 3. Write the recipe, and then the text that it names.
     changes = fine_tuning_changes(parent, sizes, replay_share, recipe)
     sources = [*new_sources, *replayed, *old_validation, *inherited_sources(corpus, "test")]
     file, line = derive(parent, folder, sources, changes, overrides)
     if spacing:
-        with text_folder(text, [f"{name}.{side}" for name in spacing for side in corpus.sides]):
-            write_sample(corpus, spacing, text)
+        with text_folder(replay_folder, [f"{name}.{side}" for name in spacing for side in corpus.sides]):
+            write_sample(corpus, spacing, replay_folder)
     updates = {choice.key: choice.value for choice in changes}["training.max_steps"]
     return file, [
         line,
@@ -114,16 +114,16 @@ def held_out_pairs(sizes: Sequence[CorpusSize]) -> tuple[int, int]:
 def fine_tuning_changes(
     parent: RunFolder, sizes: Sequence[CorpusSize], replay_share: float, recipe: str
 ) -> list[Choice]:
-    """Return what a fine-tuned run does otherwise than `parent`; see `write_fine_tuning`."""
+    """Return the settings in which a fine-tuned run differs from `parent`; `write_fine_tuning` has the arguments."""
     config = parent.config()
     validation, test = held_out_pairs(sizes)
 
-    # As many updates as `_PASSES` over the new text need. A batch holds at least one row of `max_length`.
-    batch = min(config.batching.tokens_per_batch, max(_LARGEST_BATCH, config.batching.max_length))
+    # As many updates as `_PASSES` over the new text need. A batch must hold at least one row of `max_length`.
+    tokens_per_batch = min(config.batching.tokens_per_batch, max(_LARGEST_BATCH, config.batching.max_length))
     words = sum(size.words for size in sizes)
-    new_tokens_an_update = batch * config.training.accumulation_steps * (1 - replay_share)
+    new_tokens_an_update = tokens_per_batch * config.training.accumulation_steps * (1 - replay_share)
     updates = max(_FEWEST_UPDATES, round(_PASSES * _TOKENS_A_WORD * words / new_tokens_an_update))
-    interval = -(-updates // _VALIDATIONS)
+    interval = -(-updates // _VALIDATIONS)  # rounded up
     recipe_rate = recipe_values(recipe).get("training", {}).get("learning_rate", math.inf)
     rate = min(config.training.learning_rate / _LEARNING_RATE_DIVISOR, recipe_rate)
     start = str(parent.path.resolve())
@@ -138,7 +138,7 @@ def fine_tuning_changes(
         Choice("subword.models_from", start, "so that no embedding starts afresh"),
         Choice("corpus.split.validation", validation, "of each new corpus"),
         Choice("corpus.split.test", test, "of each new corpus"),
-        Choice("batching.tokens_per_batch", batch, "in the same time, small batches gain more"),
+        Choice("batching.tokens_per_batch", tokens_per_batch, "in the same time, small batches gain more"),
         Choice("batching.temperature", 1.0, "the weights say how often a source is drawn"),
     ]
 
@@ -147,7 +147,7 @@ def _changes_of_recipe(recipe: str) -> list[Choice]:
     """Return the training settings and the dropout of a recipe."""
     values = recipe_values(recipe)
     training = {f"training.{key}": value for key, value in values.get("training", {}).items()}
-    # The placeholders come with the subword models of the run, and so does the share of pairs that teaches to copy.
+    # `copies` teaches the placeholders of the subword models. These models are the run's, so its `copies` stays too.
     for kind, share in training.pop("training.augmentation", {}).items():
         if kind != "copies":
             training[f"training.augmentation.{kind}"] = share

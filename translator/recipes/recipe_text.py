@@ -10,7 +10,7 @@ from translator.config import SourceConfig, load_config
 from translator.config.document import RecipeLoader
 from translator.config.loading import shipped_recipes
 
-_COMMENT_COLUMN: Final = 31
+_COMMENT_COLUMN: Final = 31  # characters before the comment of a line
 
 
 class Choice(NamedTuple):
@@ -59,13 +59,13 @@ def recipe_text(title: str, values: Mapping[str, Any], choices: Iterable[Choice]
     """
     reasons = {choice.key: choice.why for choice in choices}
     lines = [f"# {line}" for line in title.splitlines()]
-    path: list[str] = []  # the keys from the section down to the line; YAML indents each by two spaces
+    path: list[str] = []  # the keys from the section down to the current line
     for line in yaml.safe_dump(dict(values), allow_unicode=True, sort_keys=False, width=1000).splitlines():
         setting = line.lstrip(" ")
-        depth = (len(line) - len(setting)) // 2
+        depth = (len(line) - len(setting)) // 2  # YAML indents each level by two spaces
         path[depth:] = [setting.partition(":")[0]]
         if line and depth == 0:
-            lines.append("")
+            lines.append("")  # a blank line before each section
         reason = reasons.get(".".join(path))
         lines.append(line if reason is None else f"{line:<{_COMMENT_COLUMN}} # {reason}")
     return "\n".join(lines) + "\n"

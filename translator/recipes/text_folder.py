@@ -45,12 +45,12 @@ def text_folder(folder: Path, names: Iterable[str]) -> Iterator[None]:
 
 
 def made_from(file: Path) -> str | None:
-    """Return the hash of what a file in such a folder was made from; None if it is missing or not noted."""
+    """Return the hash of what a file in a text folder was made from; None if the file is missing or has no hash."""
     return _record(file.parent).get(file.name) if file.exists() else None
 
 
 def note_made_from(file: Path, sha256: str) -> None:
-    """Record the hash of what a file was made from."""
+    """Record the hash of what a file in a text folder was made from."""
     write_json(file.parent / _RECORD_FILE, {**_record(file.parent), file.name: sha256})
 
 

@@ -89,14 +89,15 @@ def system_error(number: int) -> OSError:
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Yield a file that replaces `path` atomically if the block succeeds, and is deleted otherwise.
 
-    It has the mode of the old file; a new one obeys the umask. A kill leaves the hidden file beside `path`.
+    It gets the mode of the old file, or without an old file the mode by the umask. A kill leaves a hidden file beside
+    `path`.
     """
     old_mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
-    beside = _hidden_name(path, "tmp")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # the system takes away the umask
+    new_file = _hidden_name(path, "tmp")
+    handle = os.open(new_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # less the umask
     try:
-        # 1. The content is on the disk before it gets the name: after a power cut, the name has the old or the new
-        # content.
+        # 1. Flush the content to the disk before the rename. So after a power cut, `path` has the old content or the
+        # whole new one.
         with os.fdopen(handle, "wb") as stream:
             yield stream
             stream.flush()
@@ -104,11 +105,11 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
         # 2. The new file takes the mode and the name of the old one.
         if old_mode is not None:
-            beside.chmod(old_mode)
-        beside.replace(path)
+            new_file.chmod(old_mode)
+        new_file.replace(path)
     except BaseException:  # also a stop signal
         with contextlib.suppress(OSError):
-            beside.unlink()
+            new_file.unlink()
         raise
     _flush_names(path.parent)
 
@@ -159,7 +160,7 @@ def _flush_names(folder: Path) -> None:
 def work_folder(path: Path) -> Iterator[Path]:
     """Yield a hidden folder beside `path`, for work on `path`; it is deleted at the end.
 
-    It is locked while the block runs, so that `restore_folders` tells it from those of killed processes.
+    It is locked while the block runs: a folder without a lock is one of a killed process (see `restore_folders`).
     """
     work = _hidden_name(path, "partial")
     with storage_errors(path):
@@ -176,10 +177,10 @@ def work_folder(path: Path) -> Iterator[Path]:
 def new_folder(path: Path, *, replace: bool = True) -> Iterator[Path]:
     """Yield an empty folder beside `path` that becomes `path` if the block succeeds, and is deleted otherwise.
 
-    An existing folder at `path` is replaced, and a link to one stays. Without `replace`, one that is not empty stays,
-    and a StorageError says so.
+    An existing folder at `path` is replaced; without `replace`, a StorageError is raised if it is not empty. If `path`
+    is a link to a folder, the link stays, and that folder is replaced.
     """
-    # 1. A link to a folder stays, and its target is replaced; a file is never replaced.
+    # 1. Refuse what may not be replaced.
     with storage_errors(path):
         path = path.resolve() if path.is_symlink() else path
         if os.path.lexists(path) and not path.is_dir():
@@ -195,14 +196,14 @@ def new_folder(path: Path, *, replace: bool = True) -> Iterator[Path]:
                 flush_file(file)
         _flush_names(new)
 
-        # 3. Put the old folder away, and the new one into its place. After a kill between the two, `restore_folders`
-        # finds the old one.
+        # 3. Rename the old folder, and then the new one. After a kill between the two, `restore_folders` renames the
+        # old folder back.
         old = _hidden_name(path, "replaced")
         if replace and path.exists():
             shutil.copymode(path, new)
             path.rename(old)
         try:
-            new.rename(path)  # fails where a folder stands that is not empty
+            new.rename(path)  # fails if another process has filled `path` meanwhile
         except OSError:
             if old.exists():
                 old.rename(path)
@@ -216,7 +217,7 @@ def replace_link(link: Path, target: str) -> None:
     with storage_errors(link), work_folder(link) as work:
         new = work / "new"
         new.symlink_to(target)
-        # A run that was copied without its links has folders in their place, perhaps with the only weights.
+        # In a copy of a run, a folder may stand in place of the link, perhaps with the only weights: keep it.
         if link.is_dir() and not link.is_symlink():
             link.rename(_hidden_name(link, "copied"))
         new.replace(link)
@@ -226,16 +227,16 @@ def replace_link(link: Path, target: str) -> None:
 def restore_folders(parent: Path) -> None:
     """Finish what killed processes left in `parent`, a folder of this program.
 
-    A folder whose replacement was cut short gets its name back; all else that they left is deleted.
+    An old folder that was renamed, but not yet replaced, gets its name back; their other folders are deleted.
     """
     with storage_errors(parent):
         entries = list(parent.iterdir()) if parent.is_dir() else []
     for entry in entries:
-        # 1. Only hidden folders with a name that this file gives are ours.
+        # 1. Take only folders with a hidden name that this module gives.
         hidden = _HIDDEN_FOLDER.fullmatch(entry.name)
         if hidden is None or entry.is_symlink() or not entry.is_dir():
             continue
-        # 2. A folder whose lock is free is of no living process. A held lock raises OSError, and the folder stays.
+        # 2. Take the lock. If a living process holds it, this raises OSError, and the folder stays.
         with contextlib.suppress(OSError):
             handle = os.open(entry, os.O_RDONLY)
             try:
@@ -255,7 +256,7 @@ def restore_folders(parent: Path) -> None:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder itself, which leaves no file, while the block runs; wait for another process."""
+    """Hold a lock on the folder itself, without a lock file, while the block runs; wait for another process."""
     with storage_errors(folder):
         handle = os.open(folder, os.O_RDONLY)
     try:
@@ -279,21 +280,21 @@ def hold_folder(folder: Path, advice: str = "set run.directory") -> Iterator[Non
     import filelock  # takes 15 ms, which `--help` does without
 
     file = folder / LOCK_FILE
+    # A folder that cannot be written is an error, found here. So an OSError of the lock means that there are no locks.
     with storage_errors(file):
         file.touch()
-    # Take the lock, or say who holds it. A file system without locks raises OSError.
     lock = filelock.FileLock(file)
     try:
         lock.acquire(blocking=False)
     except filelock.Timeout as error:
         raise RunError(f"another process uses {folder}; wait for it, stop it, or {advice}") from error
-    except OSError:
+    except OSError:  # a file system without locks
         message = "the file system of %s has no locks; make sure that no other process uses it"
         logging.getLogger("translator").warning(message, folder)
     try:
         yield
     finally:
-        lock.release()
+        lock.release()  # does nothing if the lock was not taken
 
 
 # --- prepared data ---

@@ -67,7 +67,7 @@ class RunFolder:
         return folder
 
     def config(self, overrides: Sequence[str] = ()) -> Config:
-        """Return the configuration of the run with `key.path=value` overrides of harmless settings only.
+        """Return the configuration of the run, changed by overrides (`key.path=value`) of FREE settings only.
 
         Raises `RunError` if config.yaml is damaged, `ConfigError` if an override would change what was trained.
         """
@@ -102,15 +102,16 @@ class RunFolder:
         Before the first checkpoint of a run all settings may change, without a report. `allow_changed` accepts changes
         that affect the result. Raises `RunError` with the old and new values of refused settings.
         """
-        # 1. The folder can be written, which is tried now and not after a long preparation, and it is empty or a run.
+        # 1. Check that the folder can be written, before a long preparation, and that it is empty or a run.
         with storage_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=self.path).close()
+            # Hidden files, such as `.lock`, do not count.
             is_used = any(not entry.name.startswith(".") for entry in self.path.iterdir())
         if is_used and not self.is_marked:
             raise RunError(f"{self.path} is not empty and not a run; choose another folder (run.directory=...)")
 
-        # 2. The settings suit its weights. Nothing is lost before the first checkpoint, so nothing is compared.
+        # 2. Compare the settings. Before the first checkpoint there are no weights to lose, so all may change.
         if not self.has_checkpoint:
             return ()
         changes = compare_settings(self.config(), config)
@@ -132,14 +133,13 @@ class RunFolder:
         old_contents = {file.name: file.read_bytes() for file in self.subword_folder.glob("*") if file.is_file()}
         # If the run has all of these files already, a resumed run writes nothing.
         if not contents.items() <= old_contents.items():
-            with new_folder(self.subword_folder) as beside:
+            with new_folder(self.subword_folder) as replacement:
                 for name, content in contents.items():
-                    write_bytes(beside / name, content)
+                    write_bytes(replacement / name, content)
 
     def note_session(self, environment: dict[str, Any], changes: Changes = ()) -> None:
         """Add the environment and the changed settings of a training session to run.json."""
         session = dict(environment)
-        # A run that was resumed with other settings says so for ever.
         if changes:
             session["changed"] = {change.key: {"old": change.old, "new": change.new} for change in changes}
         write_json(self.info_file, {"sessions": [*self.sessions(), session]})
@@ -153,7 +153,7 @@ class RunFolder:
 
 def run_that_wrote(file: Path) -> RunFolder | None:
     """Return the run, or the export, to which `file`, an absolute path, belongs; None for any other file."""
-    # Runs are not nested, so the first one upwards is the one.
+    # Runs are not nested, so the nearest run upwards is the only one.
     for folder in file.parents:
         run = RunFolder(folder)
         if run.is_marked and run.owns(file):

@@ -83,21 +83,20 @@ def log_to_console() -> None:
 @contextlib.contextmanager
 def log_to_file(path: Path) -> Iterator[None]:
     """Append messages with their time to `path` while the block runs; warn once if writing fails."""
-    # Open the file, and give each line its time.
     with storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handler = _LogFileHandler(path, encoding="utf-8")
     handler.setFormatter(_Formatter("%(asctime)s %(levelname)s %(message)s"))
 
-    # Log to it. The level is that of the whole program, so it is put back at the end.
-    level = LOGGER.level
+    # The level is that of the whole program, so it is put back at the end.
+    level_before = LOGGER.level
     LOGGER.setLevel(logging.INFO)
     LOGGER.addHandler(handler)
     try:
         yield
     finally:
         LOGGER.removeHandler(handler)
-        LOGGER.setLevel(level)
+        LOGGER.setLevel(level_before)
         handler.close()
 
 
@@ -114,7 +113,7 @@ class _Bar(tqdm):  # type: ignore[type-arg]  # it is generic for type checkers o
         """The fields of the bar; `left` is the time until `total` is reached or until `end`, whichever is first."""
         fields = dict(super().format_dict)
         remaining_seconds = self.end - time.monotonic()  # until the time limit; infinite without one
-        items_of_this_process = self.n - self.initial
+        items_of_this_process = self.n - self.initial  # the first `initial` were done by an earlier process
         if self.total and items_of_this_process > 0:
             seconds_per_item = fields["elapsed"] / items_of_this_process
             remaining_seconds = min(remaining_seconds, (self.total - self.n) * seconds_per_item)
@@ -122,7 +121,7 @@ class _Bar(tqdm):  # type: ignore[type-arg]  # it is generic for type checkers o
         return fields | {"left": left}
 
     def close(self) -> None:
-        """Leave the finished bar; after an error, a half-full one above the message would only confuse."""
+        """Keep a finished bar on the screen; remove the bar after an error, whose message follows."""
         self.leave = sys.exc_info()[0] is None
         super().close()
 
@@ -156,7 +155,7 @@ def progress_bar(
         unit: what an item is.
         silent: show nothing.
     """
-    # In a file or a pipe, a bar that is drawn again and again would be thousands of lines.
+    # Only a terminal can draw a bar again in its place; in a file or a pipe that would be thousands of lines.
     is_drawn = sys.stderr.isatty()
     # Templates of tqdm, which fills in the fields; `left` is the time left, from `_Bar.format_dict`.
     count = "{n_fmt}/{total_fmt}"

@@ -28,7 +28,8 @@ def resolve_output(path: Path | str) -> Path | int:
 
     Raises StorageError: `path` is a folder, a pipe or a device, or it cannot be written.
     """
-    with storage_errors(path), path_errors():  # a circle of links is no OSError in older Pythons
+    # `path_errors`: for a circle of links, older Pythons raise RuntimeError and not OSError.
+    with storage_errors(path), path_errors():
         # 1. A file.
         descriptor = _DESCRIPTOR.fullmatch(_STREAMS.get(str(path), str(path)))
         if descriptor is None:
@@ -36,7 +37,7 @@ def resolve_output(path: Path | str) -> Path | int:
             _check_writable(place, path)
             return place
 
-        # 2. An open descriptor. One that is open for reading only cannot be written.
+        # 2. An open descriptor.
         number = int(descriptor[1])
         mode = fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE
         if mode == os.O_RDONLY:
@@ -87,14 +88,14 @@ def output_stream(path: Path | str) -> Iterator[TextIO]:
         if isinstance(place, Path):
             binary = stack.enter_context(replacing(place))
         else:
-            # What was printed before comes first.
-            for printed in (sys.stdout, sys.stderr):
-                printed.flush()
+            # What was printed before must come first.
+            for standard_stream in (sys.stdout, sys.stderr):
+                standard_stream.flush()
             # A duplicate shares the file position and does not truncate.
             binary = stack.enter_context(os.fdopen(os.dup(place), "wb"))
         stream = io.TextIOWrapper(binary, encoding="utf-8", newline="\n")
         yield stream
-        stream.detach()  # flushes
+        stream.detach()  # flushes, and leaves `binary` open for `replacing`
 
 
 def write_output(path: Path | str, data: str | bytes) -> None:

@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 from translator.run.text import printable
 
 _ZWNJ: Final = "\u200c"
-_LOST: Final = "\ufffd"
+_LOST: Final = "\ufffd"  # the replacement character, for bytes that could not be decoded
 _NAMES: Final = {
     "\t": "TAB",
     "\n": "LF",
@@ -59,7 +59,7 @@ def _shown(character: str) -> Markup:
     if not is_hidden and character != _LOST:
         return escape(character)
 
-    # A reader sees a short mark, and its Unicode name under the pointer.
+    # A reader sees a short mark; the title shows the Unicode name when the pointer is over the mark.
     code = f"U+{ord(character):04X}"
     title = f"{unicodedata.name(character, 'control character').lower()} ({code})"
     # ZWNJ is frequent in Persian, so its mark is thin and leaves the shape of the word.

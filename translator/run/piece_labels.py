@@ -22,8 +22,8 @@ def shown_pieces(pieces: Sequence[str]) -> list[str]:
     next_pieces = [*pieces[1:], WORD_START]  # a word ends after the last piece
     for piece, next_piece in zip(pieces, next_pieces, strict=True):
         label = piece.removeprefix(WORD_START) or _SPACE_MARK
-        # A piece that begins with a letter, without the mark, continues a word. A letter takes its joined form beside a
-        # joiner, which stands for the neighbour in the other label.
+        # A piece that begins with a letter, without the mark, continues a word. An Arabic letter takes its joined form
+        # beside a joiner, which stands for the neighbouring letter in the other label.
         if piece[:1].isalpha():
             label = f"-{_JOINER}{label}"
         if next_piece[:1].isalpha():

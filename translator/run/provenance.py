@@ -21,7 +21,7 @@ def describe_environment() -> dict[str, Any]:
     """Return versions, git commit and hardware as JSON values; unknown values are null."""
     import torch
 
-    # `device_count` alone counts GPUs that CUDA cannot start, which have no name.
+    # `device_count` also counts GPUs that CUDA cannot start, and to ask for the name of such a GPU fails.
     gpu_count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     return {
         "written": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -31,7 +31,7 @@ def read_record(kind: TypeAdapter[Record], content: str | bytes) -> Record:
     except ValidationError as error:
         mistake = error.errors(include_url=False)[0]
     key = ".".join(map(str, mistake["loc"]))
-    # Raised outside the handler, whose long message a traceback would repeat.
+    # Raised outside the handler: inside it, a traceback would repeat the long message of pydantic.
     raise RecordError(f"{key}: {mistake['msg']}" if key else mistake["msg"])
 
 

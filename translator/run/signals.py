@@ -32,7 +32,7 @@ class StopRequest:
 
     def receive(self, number: int, frame: FrameType | None = None) -> None:
         """Handle the signal `number`: raise `Interrupted`, or remember it for the next `check`."""
-        # 1. The first signal waits for the next `check` while signals are deferred.
+        # 1. The first signal raises now, or while signals are deferred at the next `check`.
         now = time.monotonic()
         if self._number is None:
             self._number, self._first_came = number, now
@@ -40,8 +40,8 @@ class StopRequest:
                 self.check()
             return
 
-        # 2. A second request raises at once: the same signal again, or any signal after two seconds. But a closing
-        # terminal may send SIGHUP twice, from the kernel and from the shell.
+        # 2. A second request raises at once: the same signal again, or any signal after two seconds. SIGHUP again is no
+        # request by itself: a closing terminal may send it twice, from the kernel and from the shell.
         is_sent_again = number == self._number and number != signal.SIGHUP
         if is_sent_again or now - self._first_came >= _ONE_REQUEST:
             self._number = number
@@ -86,10 +86,10 @@ def stop_on_signals() -> Iterator[StopRequest]:
         return
 
     # Under `nohup`, SIGHUP is ignored: a closed terminal must not stop a training.
-    numbers = list(STOP_SIGNALS)
+    handled_signals = list(STOP_SIGNALS)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-        numbers.remove(signal.SIGHUP)
-    previous_handlers = {number: signal.signal(number, stop.receive) for number in numbers}
+        handled_signals.remove(signal.SIGHUP)
+    previous_handlers = {number: signal.signal(number, stop.receive) for number in handled_signals}
     try:
         yield stop
     finally:

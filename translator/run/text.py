@@ -86,8 +86,8 @@ def write_lines(output: TextIO, lines: Sequence[str]) -> None:
         output.writelines(f"{line}\n" for line in lines)
         output.flush()
     except BaseException as error:  # also a stop signal
-        # Discard what is in the buffer, by a stream to nowhere: else the interpreter's flush at exit blocks, or fails
-        # again.
+        # Point the stream at /dev/null, for what is left in its buffer: else the flush at the exit of the interpreter
+        # blocks, or fails again.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, output.fileno())
         os.close(nowhere)

@@ -39,8 +39,8 @@ def map_in_order(
 ) -> Generator[Result, None, None]:
     """Yield `setup()(item)` for each item, in order; one process means the current one.
 
-    Each process calls `setup` once. `setup`, items and results are pickled. A few items are read ahead. A caller that
-    stops early does not wait for pending items. An error of an item is raised at its position.
+    Each process calls `setup` once. `setup`, items and results are pickled. A few items are read ahead. If the caller
+    stops early, pending items are dropped. An error in the work on an item is raised in place of its result.
 
     Args:
         setup: makes the function that works on an item.
@@ -52,7 +52,7 @@ def map_in_order(
     if processes <= 1:
         yield from map(setup(), items)
         return
-    # A queue of results in the order of their items. Few items are ahead, so a slow consumer fills no memory.
+    # The results in the order of their items. Few items are submitted ahead, so a slow consumer fills no memory.
     pending_results: deque[Future[Result]] = deque()
     with contextlib.closing(WorkerPool(setup, processes)) as pool:
         for item in items:
@@ -99,8 +99,8 @@ class WorkerPool:
     def close(self) -> None:
         """End all processes at once."""
         executor: Any = self._executor  # `kill_workers` of Python 3.14 leaves the ends of its queues open
-        was_killed = executor._broken  # then the executor ends the other processes itself
-        if not was_killed:
+        process_was_killed = executor._broken  # then the executor ends the other processes itself
+        if not process_was_killed:
             # A killed process may have sent half a result, or received half an item. Without these ends of its queues,
             # no thread of this process is blocked by the other half.
             executor._result_queue._writer.close()
@@ -112,8 +112,8 @@ class WorkerPool:
 
 @contextlib.contextmanager
 def _stop_signals_blocked() -> Iterator[None]:
-    """Block stop signals while a process starts, until it ignores them itself: a terminal sends them to all."""
-    resource_tracker.ensure_running()  # it unblocks the signals when it starts
+    """Block stop signals while a process starts, which inherits the block: a terminal sends them to all processes."""
+    resource_tracker.ensure_running()  # to start it unblocks the signals, so it is started before
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     try:
         yield
