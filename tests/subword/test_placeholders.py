@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.sentences import ENGLISH, PERSIAN, trained, unigram
 from translator.subword.placeholders import PLACEHOLDERS, cut_out, cut_out_of_pair, hide, put_back
 
-FIRST, SECOND = list(PLACEHOLDERS[:2])
+FIRST, SECOND, THIRD = list(PLACEHOLDERS[:3])
 EXAMPLES = yaml.safe_load(Path(__file__).with_name("examples.yaml").read_text(encoding="utf-8"))
 
 
@@ -57,13 +57,14 @@ def test_only_the_placeholders_of_copied_parts_are_in_the_text(text: str, count:
         ),
         ("bba.org, a.org", "a.org", (f"bba.org, {FIRST}", FIRST)),
         ("😂 a 😂", "😂 b", (f"{FIRST} a 😂", f"{FIRST} b")),
+        ("5, 7 and 5", "۵، ۵ و ۷", (f"{FIRST}, {SECOND} and {THIRD}", f"{FIRST}، {THIRD} و {SECOND}")),
         (
             "12 of 3.5 in 7 days",
             "٣٫٥ از ۱۲ در هفت روز",
             (f"{FIRST} of {SECOND} in 7 days", f"{SECOND} از {FIRST} در هفت روز"),
         ),
     ],
-    ids=["shared-parts", "whole-parts", "as-often-as-on-both-sides", "numbers-in-any-digits"],
+    ids=["shared-parts", "whole-parts", "as-often-as-on-both-sides", "in-the-order-of-the-source", "numbers-in-any-digits"],
 )
 def test_a_pair_gets_placeholders_for_what_both_sides_contain(
     source: str, target: str, expected: tuple[str, str]

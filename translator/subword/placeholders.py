@@ -295,11 +295,14 @@ def hide(text: str, copied: Mapping[str, str]) -> str:
 def cut_out_of_pair(source: str, target: str, placeholders: Sequence[str]) -> tuple[str, str]:
     """Return both sides of a training pair with a placeholder for each part to copy that both contain."""
     source_parts = things_to_copy(source)
-    target_parts = things_to_copy(target)
+    shared = Counter(source_parts) & Counter(things_to_copy(target))  # each as often as the side that has fewer
 
-    # The parts of both sides, as often as the side that has fewer, in the order of the source.
-    shared_parts = list((Counter(source_parts) & Counter(target_parts)).elements())
-    shared_parts.sort(key=source_parts.index)
+    # The parts of both sides in the order of the source, as `cut_out` numbers them.
+    shared_parts = []
+    for part in source_parts:
+        if shared[part] > 0:
+            shared[part] -= 1
+            shared_parts.append(part)
     copied = dict(zip(placeholders, shared_parts, strict=False))
     return hide(_ANY.sub("", source), copied), hide(_ANY.sub("", target), copied)
 
