@@ -26,9 +26,10 @@ def test_joined_segments_are_ranked_and_have_summed_scores() -> None:
     ]
 
 
-def test_joined_samples_stay_in_order() -> None:
-    joined = join_segments(SEGMENTS, ["", " ", ""], 5, ranked=False)
-    assert [translation.text for translation in joined] == ["a c", "b d"]
+def test_draws_are_joined_by_number_and_then_ranked() -> None:
+    draws = [[scored("b", -4.0), scored("a", -1.0)], [scored("c", -2.0), scored("d", -2.5)]]
+    joined = join_segments(draws, ["", " ", ""], 5, ranked=False)
+    assert [translation.text for translation in joined] == ["a d", "b c"]
 
 
 @given(st.lists(st.lists(st.integers(-20, 0), min_size=1, max_size=3), min_size=2, max_size=5), st.integers(1, 5))

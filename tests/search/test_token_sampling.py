@@ -12,7 +12,7 @@ from translator.search.token_sampling import draw, probabilities, sample_hypothe
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_draws_are_ranked_and_depend_neither_on_the_batch_nor_on_the_number_of_draws(seed: int) -> None:
+def test_draws_depend_neither_on_the_batch_nor_on_the_number_of_draws(seed: int) -> None:
     model = KnownModel(seed)
     config = SearchConfig(temperature=1.3, seed=seed)
     names, limits = [12, 10, 13, 11], [6, 8, 1, 3]
@@ -22,8 +22,7 @@ def test_draws_are_ranked_and_depend_neither_on_the_batch_nor_on_the_number_of_d
             sample_hypotheses(model, sources(name), torch.tensor([limit]), config, count)[0] for count in (3, 5)
         )
         assert alone == hypotheses
-        assert alone == sorted(alone, key=lambda hypothesis: -hypothesis.normalized_score)
-        assert Counter(alone) <= Counter(more_draws)
+        assert alone == more_draws[:3]
 
 
 def test_tokens_are_drawn_in_proportion_to_their_probability() -> None:

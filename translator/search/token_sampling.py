@@ -25,7 +25,7 @@ def sample_hypotheses(
     count: int = 1,
     constraints: Constraints | None = None,
 ) -> list[list[Hypothesis]]:
-    """Return `count` independent draws for each row of `source`, in the order of the rows, best first.
+    """Return `count` independent draws for each row of `source`, in the order of the rows and of the draws.
 
     The draws of a sentence depend only on its ids, the seed and the number of the draw, not on other rows.
 
@@ -64,7 +64,7 @@ def sample_hypotheses(
         if (step + 1) % steps_between_reads(device) == 0 and bool(has_ended.all()):
             break
 
-    # 3. Cut each output after its end, and rank the draws of a sentence. Its draws are `count` rows in a row.
+    # 3. Cut each output after its end. Its draws are `count` rows in a row.
     results: list[list[Hypothesis]] = [[] for _ in range(len(source))]
     rows = zip(limits.tolist(), produced.tolist(), token_scores.tolist(), strict=True)
     for row, (limit, row_tokens, row_scores) in enumerate(rows):
@@ -74,8 +74,6 @@ def sample_hypotheses(
             row_tokens[:length], row_scores[: length + finished], finished, config.settings
         )
         results[row // count].append(hypothesis)
-    for hypotheses in results:
-        hypotheses.sort(key=lambda hypothesis: -hypothesis.normalized_score)
     return results
 
 

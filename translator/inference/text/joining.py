@@ -4,7 +4,7 @@ import heapq
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from translator.inference.translation import Translation
@@ -13,21 +13,24 @@ from translator.inference.translation import Translation
 def join_segments(
     segments: Sequence[Sequence[Translation]], between: Sequence[str], count: int, *, ranked: bool
 ) -> list[Translation]:
-    """Return up to `count` translations of a text from those of its segments.
+    """Return up to `count` translations of a text from those of its segments, best first.
 
     Args:
-        segments: the translations of each segment, best first; at least one segment.
+        segments: the translations of each segment, best first or in the order of their draws; at least one segment.
         between: the text before the first segment, between two, and after the last: one more than there are segments.
         count: number of translations.
-        ranked: whether to return the best combinations, best first. Otherwise draws are joined by number: the first of
-            each segment, the second of each, and so on.
+        ranked: whether to return the best combinations. Otherwise draws are joined by number, so that the joined draws
+            are independent, too: the first of each segment, the second of each, and so on.
     """
     combinations: Iterable[Sequence[Translation]]
     if ranked and count > 1:
         combinations = _best_combinations(segments, count)
     else:  # by number; the first of each segment are also the best combination
         combinations = itertools.islice(zip(*segments, strict=False), count)
-    return [_joined(parts, between) for parts in combinations]
+    translations = [_joined(parts, between) for parts in combinations]
+    if not ranked:
+        translations.sort(key=attrgetter("normalized_score"), reverse=True)
+    return translations
 
 
 def _best_combinations(segments: Sequence[Sequence[Translation]], count: int) -> list[Sequence[Translation]]:
