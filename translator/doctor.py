@@ -44,7 +44,8 @@ def examine_devices() -> Iterator[Finding]:
         from translator.speed.gpu_support import WHAT_TO_INSTALL, gpu_count, gpu_problem
         from translator.training.precision import choose_precision
     except (ImportError, OSError, RuntimeError) as error:
-        yield "wrong", "torch", f"cannot be loaded: {str(error).strip().splitlines()[0]}"
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        yield "wrong", "torch", f"cannot be loaded: {reason}"
         return
 
     # 2. The devices that every machine may have, each with a description.

@@ -215,12 +215,12 @@ class Translator(LoadedModel):
     def align(self, source: str, target: str) -> Alignment:
         """Return the word alignment of `target`, any translation, to `source`, by the model's attention.
 
-        Raises InputError: `source` is no valid text, a side is too long for the model, or the engine gives no
+        Raises InputError: a side is no valid text, a side is too long for the model, or the engine gives no
             attention.
         """
         # Each side is one segment: parts of a given translation could not be paired with parts of the source.
         (segment,) = self._segment_reader.whole(checked_texts([source], "source"), self.glossary)
-        (target_ids,) = self._target_ids([target], [segment])
+        (target_ids,) = self._target_ids(checked_texts([target], "target"), [segment])
         if not self._fits(segment, target_ids):
             raise InputError(
                 f"the texts have {len(segment.ids)} and {len(target_ids)} tokens, but the model takes at most "

@@ -43,19 +43,18 @@ def output_texts(
         normalizer: the rules of the run.
         search: settings that turn some of the steps off.
     """
-    source = f"{segment.source} {prefix}"
     into_persian = normalizer.languages[1] == PERSIAN
     texts = []
     for text in subword.target.decode_ids(rows):
         # 1. Correct the spelling of Latin words, and of Persian ones with their half-spaces.
         if into_persian:
-            text = with_source_spelling(text, source)
+            text = with_source_spelling(text, f"{segment.source} {prefix}")
             if search.orthography:
                 text = normalizer.unify_orthography(text)
 
         # 2. Remove the doubled ending of a translation that a minimum length made longer.
         if search.min_length_ratio > 0:
-            text = without_second_ending(text, source)
+            text = without_second_ending(text, segment.source)
 
         # 3. Put the copied parts in place.
         texts.append(one_line(put_back(text, segment.copied, segment.source)))
