@@ -64,7 +64,13 @@ def test_only_the_placeholders_of_copied_parts_are_in_the_text(text: str, count:
             (f"{FIRST} of {SECOND} in 7 days", f"{SECOND} از {FIRST} در هفت روز"),
         ),
     ],
-    ids=["shared-parts", "whole-parts", "as-often-as-on-both-sides", "in-the-order-of-the-source", "numbers-in-any-digits"],
+    ids=[
+        "shared-parts",
+        "whole-parts",
+        "as-often-as-on-both-sides",
+        "in-the-order-of-the-source",
+        "numbers-in-any-digits",
+    ],
 )
 def test_a_pair_gets_placeholders_for_what_both_sides_contain(
     source: str, target: str, expected: tuple[str, str]

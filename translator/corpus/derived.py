@@ -87,15 +87,15 @@ def read_monolingual(
 
     Raises CorpusError: a file cannot be read, or has a form of its own, such as a table or subtitles.
     """
-    # 1. Refuse tables, subtitles and the like: by its name, a file must be plain lines of text, which have no form.
+    # 1. Refuse files with a form of their own, by their names: subtitles and the like (`unread`), and tables.
     for file in files:
-        unread = unread_form(file.name)  # subtitles and the like
-        form = form_of(file.name) if unread is None else unread.kind
-        if form is not None:
-            raise CorpusError(f"{file} is {form}; write its text into a file of its own, one sentence per line")
+        unread = unread_form(file.name)
+        kind = form_of(file.name) if unread is None else unread.kind
+        if kind is not None:
+            raise CorpusError(f"{file} is {kind}; write its text into a file of its own, one sentence per line")
 
-    # 2. Keep the distinct lines, and count each line under what becomes of it. The reader marks a line that it could
-    # not read by a value of `Unreadable`, which is a text too.
+    # 2. Keep the distinct lines, and count each line under what becomes of it. In place of a line that it cannot read,
+    # the reader gives a value of `Unreadable`. As that is a text too, it may be normalized like others.
     counts = Counter[str]()
     hashes = set[int]()  # of the folded lines; the lines themselves would take much more memory
     distinct_lines: list[str] = []
@@ -138,25 +138,25 @@ def synthetic_pairs(
 ) -> tuple[list[tuple[str, str]], Counter[str]]:
     """Return the back-translated pairs that pass the filters, and the number of pairs by what became of them.
 
-    The English of each pair begins with the tag for synthetic text. A pair is dropped by the rules of `filters` with
-    stricter length limits, or for its score.
+    The English text of each returned pair begins with the tag for synthetic text. A pair is dropped by the rules of
+    `filters`, with a stricter limit on the ratio of lengths, or for its score.
 
     Args:
         english: the translations.
         persian: the lines that were translated.
-        filters: the filters of the run, whose length limits are tightened.
+        filters: the filters of the run.
         round_trip_scores: the score of each pair; None: no pair is dropped for its score.
         lowest_score: pairs with lower ones are dropped.
     """
     broken_rule = PairFilter(filters.model_copy(update=_STRICT_LENGTHS)).broken_rule
     counts = Counter[str]()
     pairs: list[tuple[str, str]] = []
-    for number, (source, target) in enumerate(zip(english, persian, strict=True)):
+    for number, (english_text, persian_text) in enumerate(zip(english, persian, strict=True)):
         has_low_score = round_trip_scores is not None and round_trip_scores[number] < lowest_score
-        rule = broken_rule(source, target) or ("round_trip" if has_low_score else None)
+        rule = broken_rule(english_text, persian_text) or ("round_trip" if has_low_score else None)
         counts[rule or "kept"] += 1
         if rule is None:
-            pairs.append((f"{TAG} {source}", target))
+            pairs.append((f"{TAG} {english_text}", persian_text))
     return pairs, counts
 
 

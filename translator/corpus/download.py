@@ -48,8 +48,8 @@ def download_dataset(name: str, folder: Path) -> Path:
             ) from error
         LOGGER.info(f"{path} exists and passes all checks; nothing to download")
 
-    # 2. Write the texts that are not there yet. A corpus, which has no parts, is a zip that is read in place, and some
-    # files are texts themselves.
+    # 2. Unpack the texts that are not there yet. Two kinds of files have no `unpack`: a corpus, which is a zip that is
+    # read in place, and files that are texts themselves. Only a corpus has no parts.
     place = folder / (dataset.name if dataset.parts else dataset.files[0].name)
     if dataset.unpack is not None:
         for text_name, text in dataset.unpack(folder / dataset.files[0].name).items():
@@ -67,10 +67,10 @@ def _fetch(dataset: Dataset, file: RemoteFile, folder: Path) -> None:
     # 1. Download and check.
     path = folder / file.name
     LOGGER.info(f"{dataset.title}; licence: {dataset.licence}\ndownloading {file.address} to {path}")
-    # A file may have the name DATASET/FILE. The work folder is then beside the folder DATASET, which a failed download
-    # must not leave on disk.
-    with storage_errors(path), work_folder(folder / Path(file.name).parts[0]) as beside:
-        partial = beside / path.name
+    # The name may be DATASET/FILE. A failed download must not leave an empty folder DATASET, so the work folder is made
+    # beside DATASET, not inside it.
+    with storage_errors(path), work_folder(folder / Path(file.name).parts[0]) as work:
+        partial = work / path.name
         try:
             _download(dataset, file, partial)
             _check(dataset, file, partial)
@@ -81,8 +81,9 @@ def _fetch(dataset: Dataset, file: RemoteFile, folder: Path) -> None:
                 f"or get the file by other means (see {dataset.home}), put it at {path}, and run the same command again"
             ) from error
 
-        # 2. Move it to its place. pooch makes a private file; the mode of the new folder obeys the umask.
-        partial.chmod(beside.stat().st_mode & 0o666)
+        # 2. Move the file to its place. pooch makes it private, so it gets the mode of the work folder, which obeys the
+        # umask.
+        partial.chmod(work.stat().st_mode & 0o666)
         flush_file(partial)
         path.parent.mkdir(exist_ok=True)
         partial.replace(path)
@@ -98,8 +99,8 @@ def _download(dataset: Dataset, file: RemoteFile, path: Path) -> None:
     """
     import pooch  # imports requests, which is slow
 
-    # 1. How to download, with a bar. pooch sets its total to the length that the server names. Until then it is the
-    # published size, or 1, because pooch takes no bar without a total.
+    # 1. How to download, with a bar. Its total is the published size, or 1, because pooch takes no bar without a total.
+    # Later pooch sets the total to the length that the server names.
     pooch.get_logger().setLevel("WARNING")
     bar: tqdm[NoReturn] = progress_bar(description=dataset.name, total=file.size or 1, unit="B")
     bar.unit_scale = True  # 1.2M in place of 1200000
@@ -137,11 +138,10 @@ def _check(dataset: Dataset, file: RemoteFile, path: Path) -> None:
     if file.sha256 is not None and digest != file.sha256:
         raise CorpusError(f"{path} has the SHA-256 {digest}, but {file.sha256} is expected")
 
-    # 2. What it holds: the texts of an evaluation set, unpacked to their ends, or, if the dataset has no parts, a zip
-    # with a corpus. A file that is a text itself has its hash alone.
+    # 2. What the file holds. A file that is a text itself has its hash alone.
     with damaged_files(path):
         if dataset.unpack is not None:
-            dataset.unpack(path)
-        elif not dataset.parts:
+            dataset.unpack(path)  # raises where a text is missing or damaged
+        elif not dataset.parts:  # a corpus
             with zipfile.ZipFile(path) as archive:
-                corpora_among(archive.namelist(), str(path))
+                corpora_among(archive.namelist(), str(path))  # raises if there is no corpus

@@ -21,8 +21,7 @@ def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig], 
 
     `test_sets` are additional ones, whose text is kept out of the splits. Raises as `source_files` does.
     """
-    # The text does not depend on the direction of translation, except for tags: they precede the text of the source
-    # language.
+    # The text depends on the direction of translation only through tags, which precede text of the source language.
     tagged_names = [source.name for source in config.sources if source.tag]
     tags = [config.languages[0].code, *tagged_names] if tagged_names else []
     made_from = {
@@ -38,7 +37,8 @@ def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig], 
 
 def _content_of(source: SourceConfig) -> dict[str, Any]:
     """Return what decides the raw pairs of `source`, as JSON values; the paths of its files do not count."""
-    # 1. How the files belong together: the two sides of a corpus may have the same bytes as two tables in a folder.
+    # 1. How the files belong together: two files are the sides of a corpus, or two tables in a folder. Their bytes do
+    # not tell.
     layout = "file"
     if source.path is None:
         layout = "sides"

@@ -30,7 +30,8 @@ def read_translations(file: Path, counts: Counter[str]) -> Iterator[tuple[str, l
 
     Raises CorpusError: the file has another form or no row, or too many of its rows are bad (see `RowCounts`).
     """
-    # 1. The form of the file, and its rows. A `Pair` among them stands for a line that is no row.
+    # 1. The form of the file, and its rows. For a line that is blank or unreadable, the readers may give a `Pair`
+    # instead of a row.
     text = TextFile(file)
     form = text.form()
     if form not in _REQUIREMENTS:
@@ -39,20 +40,20 @@ def read_translations(file: Path, counts: Counter[str]) -> Iterator[tuple[str, l
     rows: Iterable[CellRow | NamedRow | Pair] = cells_of_tsv(lines) if form is Form.TSV else objects_of(lines)
 
     # 2. The texts of each row. A few bad rows are left out; many mean another kind of file.
-    row_counts = RowCounts(str(file), f"{_REQUIREMENTS[form]}; correct the file")
+    row_tally = RowCounts(str(file), f"{_REQUIREMENTS[form]}; correct the file")
     has_rows = False
     for row in rows:
         has_rows = True
         texts = _texts_of(row)
-        line_number = row[0]  # a row of any kind begins with it, as a `Pair` does
-        row_counts.add(line_number, is_bad=texts is None)
+        line_number = row[0]  # the first field of all three types
+        row_tally.add(line_number, is_bad=texts is None)
         if texts is None:
             counts[BAD_ROW] += 1
         else:
             yield texts
     if not has_rows:
         raise CorpusError(f"{file} has no lines; check that it is the right file")
-    row_counts.check()
+    row_tally.check()
 
 
 def _texts_of(row: CellRow | NamedRow | Pair) -> tuple[str, list[str]] | None:
@@ -60,11 +61,11 @@ def _texts_of(row: CellRow | NamedRow | Pair) -> tuple[str, list[str]] | None:
 
     A blank row has the source "" and no translations.
     """
-    # 1. A line that is no row is blank, or has a defect.
+    # 1. A `Pair` stands for a line that is no row: it is blank, or has a defect.
     if isinstance(row, Pair):
         return ("", []) if row.defect is None else None
 
-    # 2. The source, and one or more translations. The cells of TSV have the same order.
+    # 2. The source, and one or more translations. A row of TSV has its cells in this order.
     values = row[1]
     if isinstance(values, list):
         values = {"source": values[0], "translations": values[1:]}
@@ -77,7 +78,7 @@ def _texts_of(row: CellRow | NamedRow | Pair) -> tuple[str, list[str]] | None:
         text = text_in(candidate.get("text") if isinstance(candidate, dict) else candidate)
         if text is not None and text.strip():
             translations.append(text)
-    if source is None or (source.strip() and not translations):
+    if source is None or (source.strip() and not translations):  # a blank source needs no translation
         return None
     return source, translations
 
@@ -97,8 +98,8 @@ def choose_translations(
 ) -> Iterator[tuple[str, str]]:
     """Yield each source, normalized, with one of its raw translations that pass the filters.
 
-    It is the nearest to the reference of the source, or the first if there is no reference. A source without such a
-    translation is left out, and counts under the rule that its first one breaks.
+    The translation is the nearest to the reference of the source, or the first if there is no reference. A source of
+    which no translation passes is left out, and counts under the rule that its first translation breaks.
 
     Args:
         rows: each source with its translations.
@@ -115,7 +116,7 @@ def choose_translations(
         rules = [broken_rule(source, normalizer.target(text)) for text in translations]
         passed = [text for text, rule in zip(translations, rules, strict=True) if rule is None]
 
-        # 2. The reference. A source that occurs again has its next one.
+        # 2. The reference. A source that occurs again has its next one; after the last, the first follows.
         reference = None
         if source in references:
             references_of_source = references[source]

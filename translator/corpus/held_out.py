@@ -55,11 +55,12 @@ def held_out_argument(text: str) -> tuple[SourceConfig, ...]:
     if named_place is not None and not path_exists(text):
         name, place = named_place.groups()
 
-    # 2. The place: one corpus, or an English file and several Persian ones, each of which makes a corpus with it.
+    # 2. The place is one corpus, or an English file and several Persian ones. Each Persian file makes a corpus with the
+    # English one.
     place = expand_homes(place)
     files = place.split(":")
     places = [place] if len(files) < 3 else [f"{files[0]}:{persian}" for persian in files[1:]]
-    corpora = [corpus_argument(place) for place in places]
+    corpora = [corpus_argument(corpus_place) for corpus_place in places]
     if name is None:
         return tuple(corpora)
 
@@ -85,14 +86,15 @@ def read_held_out(corpora: Sequence[SourceConfig], normalizer: Normalizer) -> He
     if from_persian and len(corpora) > 1:
         raise InputError(f"test set `{name}` has several Persian sides, but a model that translates Persian needs one")
     # Read all corpora line by line. A reader leaves out the blank end of its two files, so one corpus may have fewer
-    # lines than another; it gives None for the lines that it lacks.
+    # lines than another; `zip_longest` gives None for the lines that it lacks.
     lines = []
     for pairs_of_line in zip_longest(*map(read_pairs, corpora)):
         pairs = [pair for pair in pairs_of_line if pair is not None]
-        english_texts, persian_texts = [pair.source for pair in pairs], [pair.target for pair in pairs]
-        sources, references = (persian_texts, english_texts) if from_persian else (english_texts, persian_texts)
-        # All corpora have the same source, but a pair with a defect has no texts.
-        source = next((text for text in sources if text), "")
+        english_texts = [pair.source for pair in pairs]
+        persian_texts = [pair.target for pair in pairs]
+        source_texts, references = (persian_texts, english_texts) if from_persian else (english_texts, persian_texts)
+        # All corpora have the same source text, but a pair with a defect may lack it. So take the first there is.
+        source = next((text for text in source_texts if text), "")
         lines.append((source, references))
     return held_out_set(name, lines, normalizer)
 
@@ -141,7 +143,7 @@ def held_out_of_run(
         CorpusError: a test set cannot be read, or has no line with text on both sides.
         StorageError: the prepared text is damaged.
     """
-    # 1. The sentences of each source, which have one reference.
+    # 1. The sentences of each source of the corpus; each sentence has one reference.
     sentences_by_source: dict[str, list[Sentence]] = {}
     for name in corpus.names(split):
         pairs = corpus.pairs(split, name)
@@ -154,8 +156,8 @@ def held_out_of_run(
         sample = [sentences[number] for number in numbers]
         return [_set_of(VALIDATION, sample)] if sample else []
 
-    # 3. For testing, a set of each source, and the additional sets. Only the report of a source with `use: test` has
-    # the lines that it lost.
+    # 3. For testing, a set of each source, and the additional sets. Which lines were left out is known only of a source
+    # with `use: test`.
     sets = []
     left_out_lines = {report.name: report.left_out for report in corpus.report.sources if report.use == "test"}
     for name, sentences in sentences_by_source.items():

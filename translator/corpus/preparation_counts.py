@@ -93,7 +93,7 @@ class CorpusReport:
         return [rule for rule in MEANINGS if any(source.dropped[rule] for source in self.sources)]
 
     def reading_notes(self) -> list[str]:
-        """Return a line for each source and rule on the lines that could not be read, and for each note."""
+        """Return lines on what was not read: for each source, the drops by each rule of reading, then its notes."""
         lines = []
         for title, source in self.titled_sources():
             for rule in READING_RULES:

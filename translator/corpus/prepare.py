@@ -58,9 +58,9 @@ def prepare_corpus(
     rules = CURRENT_RULES if rules is None else rules
     fingerprint = corpus_fingerprint(config, test_sets, rules)
     directory = prepared_folder(config.prepared_directory, "corpus", fingerprint)
-    restore_folders(directory.parent)  # a killed preparation, of any settings, may have left gigabytes
+    restore_folders(directory.parent)  # killed preparations, of any settings, may have left gigabytes
 
-    # 2. Reuse the text of an earlier call, if its report can be read. A damaged report is made again, with its text.
+    # 2. Reuse the text of an earlier call, if its report can be read. Else make both, text and report.
     report: CorpusReport | None
     file = directory / _REPORT
     with storage_errors(file, "read"):
@@ -96,25 +96,25 @@ def _prepare(
         for source in with_test_sets.sources:
             bytes_of_sources += sum(file.stat().st_size for file in source_files(source))
         processes = processes_for(config.workers, bytes_of_sources)
-        texts = clean_sources(with_test_sets, rules, spool, index, processes)
+        cleaned_sources = clean_sources(with_test_sets, rules, spool, index, processes)
 
         # 2. and 3. Find duplicates and near-duplicates, select and split.
-        fates_after_cleaning = [text.fates for text in texts]
-        keys = [text.keys for text in texts]
+        fates_after_cleaning = [cleaned.fates for cleaned in cleaned_sources]
+        keys = [cleaned.keys for cleaned in cleaned_sources]
         fates = select_pairs(with_test_sets, fates_after_cleaning, keys, index.find)
 
     # 4. Count.
     reports = []
-    for source, text, source_fates in zip(with_test_sets.sources, texts, fates, strict=True):
-        reports.append(_report(source, text, source_fates))
+    for source, cleaned, source_fates in zip(with_test_sets.sources, cleaned_sources, fates, strict=True):
+        reports.append(_report(source, cleaned, source_fates))
     source_count = len(config.sources)
     source_reports, test_set_reports = reports[:source_count], reports[source_count:]
     _refuse_empty_sources(source_reports)
 
-    # 5. Write the splits of the sources, without the test sets at the end, whose text is only kept out of them.
+    # 5. Write the splits of the sources. `zip` stops before the test sets, whose text is only kept out of the splits.
     source_side = config.languages[0].code
-    for source, text, source_fates in zip(config.sources, texts, fates, strict=False):
-        _write_splits(text, source_fates, folder, source.name, source_side, tags.get(source.name))
+    for source, cleaned, source_fates in zip(config.sources, cleaned_sources, fates, strict=False):
+        _write_splits(cleaned, source_fates, folder, source.name, source_side, tags.get(source.name))
     shutil.rmtree(spool)
     return CorpusReport(
         fingerprint=fingerprint,
@@ -125,9 +125,9 @@ def _prepare(
     )
 
 
-def _report(source: SourceConfig, text: CleanSource, fates: Fates) -> SourceReport:
+def _report(source: SourceConfig, cleaned: CleanSource, fates: Fates) -> SourceReport:
     """Return how many pairs of a source have each fate, with examples of those that are dropped."""
-    report = SourceReport(name=source.name, use=source.use, read=len(fates), notes=text.notes)
+    report = SourceReport(name=source.name, use=source.use, read=len(fates), notes=cleaned.notes)
 
     # 1. Count the pairs of each split, and those that each rule drops.
     counts = np.bincount(fates, minlength=len(FATES)).tolist()
@@ -137,13 +137,13 @@ def _report(source: SourceConfig, text: CleanSource, fates: Fates) -> SourceRepo
         elif count:
             report.dropped[fate] = count
     is_dropped = fates >= len(SPLITS)  # the splits come first among the fates
-    # As for a test set (see `held_out_set`), the numbers, from 1, of what cannot be scored.
+    # For testing, also the numbers, from 1, of the pairs that cannot be scored, as in a `HeldOutSet`.
     if source.use == "test":
         report.left_out = (np.flatnonzero(is_dropped) + 1).tolist()
 
     # 2. Show the first pairs that each rule drops.
-    english_texts, persian_texts = (_chosen_lines(text.folder / name, is_dropped) for name in RAW)
-    dropped_pairs = zip(fates[is_dropped], text.lines[is_dropped], english_texts, persian_texts, strict=True)
+    english_texts, persian_texts = (_chosen_lines(cleaned.folder / name, is_dropped) for name in RAW)
+    dropped_pairs = zip(fates[is_dropped], cleaned.lines[is_dropped], english_texts, persian_texts, strict=True)
     for fate, line, english, persian in dropped_pairs:
         examples = report.examples.setdefault(FATES[fate], [])
         if len(examples) < EXAMPLES:
@@ -151,7 +151,9 @@ def _report(source: SourceConfig, text: CleanSource, fates: Fates) -> SourceRepo
     return report
 
 
-def _write_splits(text: CleanSource, fates: Fates, folder: Path, name: str, source_side: Side, tag: str | None) -> None:
+def _write_splits(
+    cleaned: CleanSource, fates: Fates, folder: Path, name: str, source_side: Side, tag: str | None
+) -> None:
     """Write the pairs of a source to `<split>/<name>.en` and `.fa` in `folder`; a split without pairs gets no files.
 
     Training text is normalized, and gets the `tag` of the source. Validation and test text stays raw: it is normalized
@@ -164,7 +166,7 @@ def _write_splits(text: CleanSource, fates: Fates, folder: Path, name: str, sour
         (folder / split).mkdir(exist_ok=True)
         spooled_files = NORMALIZED if fate == TRAIN else RAW
         for side, spooled_file in zip(SIDES, spooled_files, strict=True):
-            lines = _chosen_lines(text.folder / spooled_file, is_chosen)
+            lines = _chosen_lines(cleaned.folder / spooled_file, is_chosen)
             if fate == TRAIN and side == source_side and tag is not None:
                 lines = tagged_lines(lines, tag)
             with (folder / split / f"{name}.{side}").open("wb") as file:
@@ -187,7 +189,7 @@ def _refuse_empty_sources(reports: Sequence[SourceReport]) -> None:
         summaries.append(f"{report.name}: {summary}")
         if not report.out:
             problem = f"all {report.read:,} pairs were dropped ({summary})"
-            # The notes name the columns that were read, which may be the wrong ones.
+            # The notes tell which columns were read: they may be the wrong ones.
             advice = "; ".join([_advice_for_an_empty_source(report), *report.notes])
             raise CorpusError(f"corpus source `{report.name}`: {problem}; {advice}")
     if not any(report.kept["train"] for report in reports):

@@ -55,19 +55,19 @@ class PreparedCorpus:
         if expected == 0:  # a split without pairs has no file
             return
         path = self.directory / split / f"{name}.{side}"
-        what = f"the prepared text {path}"
+        label = f"the prepared text {path}"
         complete_lines = 0
         with storage_errors(path, "read"):
             try:
                 with path.open(encoding="utf-8", newline="\n") as lines:
-                    while some_lines := lines.readlines(_CHARACTERS_AT_ONCE):  # takes half as long as one by one
-                        last_is_complete = some_lines[-1].endswith("\n")
-                        complete_lines += len(some_lines) if last_is_complete else len(some_lines) - 1
-                        yield from [line.removesuffix("\n") for line in some_lines]
+                    while block := lines.readlines(_CHARACTERS_AT_ONCE):  # takes half as long as one by one
+                        last_is_complete = block[-1].endswith("\n")  # else the file is cut off
+                        complete_lines += len(block) if last_is_complete else len(block) - 1
+                        yield from [line.removesuffix("\n") for line in block]
             except FileNotFoundError:
-                raise damaged(what, "the file is missing", self.directory) from None
+                raise damaged(label, "the file is missing", self.directory) from None
             except UnicodeDecodeError:
-                raise damaged(what, "it is not UTF-8", self.directory) from None
+                raise damaged(label, "it is not UTF-8", self.directory) from None
         if complete_lines != expected:
             problem = f"it has {complete_lines:,} complete lines instead of {expected:,}"
-            raise damaged(what, problem, self.directory)
+            raise damaged(label, problem, self.directory)

@@ -64,16 +64,17 @@ def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfi
 
     Raises InputError: a corpus or a side of it is missing, or a path has control characters.
     """
-    # 1. The corpora. Two files of which neither holds a whole corpus are its sides; the name of the second may say that
-    # it is the English one.
+    # 1. The corpora. Two files of which neither holds a whole corpus are the two sides of one. English comes first,
+    # unless the name of the second file says that it is English.
     corpora: list[SourceConfig] = []
     for paths in arguments:
         _refuse_control_characters("".join(paths))
-        texts = [path for path in paths if path_exists(path) and present_path(path).is_file() and not _is_whole(path)]
-        if len(paths) == len(texts) == 2:
+        files = [path for path in paths if path_exists(path) and present_path(path).is_file()]
+        sides = [path for path in files if not _is_whole(path)]
+        if len(paths) == len(sides) == 2:
             english, persian = paths
-            side = side_of(Path(persian).name)
-            if side is not None and side[1] == "en":
+            corpus_and_language = side_of(Path(persian).name)
+            if corpus_and_language is not None and corpus_and_language[1] == "en":
                 english, persian = persian, english
             corpora.append(SourceConfig(name=_name(english), source_path=english, target_path=persian))
         else:
@@ -146,7 +147,7 @@ def corpora_of(source: SourceConfig, note: Callable[[str], None] | None = None) 
             raise CorpusError(f"corpus source `{source.name}`: {file} does not exist. {advice.strip()}")
         refuse_stream(file, f"corpus source `{source.name}`: {file}")
 
-    # 2. The corpora as files: those of a folder, or the one that the files are.
+    # 2. The corpora as files: those among the files of a folder, or the one that `source` names.
     if source.path is not None and files[0].is_dir():
         (folder,) = files
         names = [entry.name for entry in folder.iterdir() if entry.is_file()]
@@ -167,7 +168,7 @@ def corpora_of(source: SourceConfig, note: Callable[[str], None] | None = None) 
         else:
             corpora.append(corpus)
 
-    # 4. Some forms cannot be read as a corpus; of the forms that `unread_form` knows, only PO and MO can.
+    # 4. Refuse forms that cannot be read as a corpus: those that `unread_form` knows, except PO and MO.
     for text in itertools.chain.from_iterable(corpora):
         unread = unread_form(text.name)
         if unread is not None and form_of(text.name) is None:
@@ -195,8 +196,8 @@ def _corpora_of_zip(archive: Path, source: SourceConfig, note: Callable[[str], N
 def corpora_among(names: Sequence[str], label: str, note: Callable[[str], None] | None = None) -> list[tuple[str, ...]]:
     """Return the corpora among the files of a folder or the members of a zip.
 
-    A corpus is a table, a TMX and the like, or two files whose names differ only in the language. Text that is called
-    `dev`, `test` and the like belongs to none beside text that is called `train`.
+    A corpus is a table, a TMX and the like, or two files whose names differ only in the language. If a corpus is called
+    `train`, those that are called `dev`, `test` and the like are left out.
 
     Args:
         names: in any order, perhaps with folders before them.
@@ -217,7 +218,7 @@ def corpora_among(names: Sequence[str], label: str, note: Callable[[str], None] 
             f"`target_path`. It holds: {listing(names)}"
         )
 
-    # 2. Held-out text is no training text. The name of a corpus is that of its first file.
+    # 2. Leave out held-out text beside training text. The name of a corpus is that of its first file.
     if any(_TRAINING_SPLIT.match(Path(corpus[0]).name) for corpus in corpora):
         corpora = [corpus for corpus in corpora if not _HELD_OUT_SPLIT.match(Path(corpus[0]).name)]
 

@@ -33,9 +33,9 @@ class FlatRows(NamedTuple):
 
     def between(self, start: int, end: int) -> "FlatRows":
         """Return the sentences from number `start` to the one before `end`."""
-        first = self.lengths[:start].sum()
-        last = self.lengths[:end].sum()
-        return FlatRows(ids=self.ids[first:last], lengths=self.lengths[start:end])
+        start_of_ids = self.lengths[:start].sum()
+        end_of_ids = self.lengths[:end].sum()
+        return FlatRows(ids=self.ids[start_of_ids:end_of_ids], lengths=self.lengths[start:end])
 
 
 class BlockEncoder:
@@ -58,9 +58,9 @@ class BlockEncoder:
         self._threads = threads
 
     def __call__(self, block: tuple[list[tuple[str, str]], bool]) -> tuple[FlatRows, FlatRows]:
-        """Return the ids of the sources and the targets of `block`: pairs, and whether they are normalized.
+        """Return the ids of the sources and the targets of `block`: its pairs, and whether they are normalized already.
 
-        Pairs that are not normalized are normalized first. Parts to copy become placeholders, if the models have some.
+        If they are not, they are normalized first. Parts to copy become placeholders, if the models have some.
         """
         pairs, is_normalized = block
         sources: list[str] = []

@@ -24,7 +24,8 @@ class Glossary:
     def read(cls, file: Path) -> "Glossary":
         """Return the glossary in a TSV file: on each line a term, a tab, and its translation; blank lines are skipped.
 
-        Raises InputError: a line has another form, or two lines give one term two translations; all are named.
+        Raises InputError: the file is not UTF-8, or has no terms; or a line has another form, or two lines give one
+            term two translations: the first 20 mistakes are named.
         """
         # 1. Read the lines.
         with storage_errors(file, "read"):
@@ -48,7 +49,7 @@ class Glossary:
             if terms.setdefault(term, translation) != translation:
                 mistakes.append(f"line {number}: `{term}` has another translation above, `{terms[term]}`")
 
-        # 3. Name all mistakes at once.
+        # 3. Name the mistakes together, the first 20 at most.
         if mistakes:
             shown = "\n".join(f"  {mistake}" for mistake in mistakes[:20])
             raise InputError(f"the glossary {file} has {len(mistakes)} mistakes:\n{shown}")

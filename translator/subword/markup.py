@@ -60,7 +60,7 @@ def cut_tags(text: str) -> tuple[str, str, str]:
 
     text = _TAG.sub(cut, text) if "<" in text else text
 
-    # 2. All opening tags go before the sentence, so the closing ones follow it in the reverse order.
+    # 2. All opening tags go before the sentence, so their closing tags follow the sentence in the reverse order.
     nested = [closing[place] for place in sorted(closing, reverse=True)]
     return "".join(tag[0] for tag in opening), text, "".join([*nested, *closing_earlier])
 

@@ -88,7 +88,7 @@ class SubwordModel:
             text_ids = [int(token) for token in row if token not in _NOT_TEXT]
             # One call per row: a call for a list starts threads, which takes longer than decoding a few hundred rows.
             text = str(self._processor.decode(text_ids)) if text_ids else ""
-            if _BROKEN in text:  # SentencePiece's replacement for each byte that is not UTF-8
+            if _BROKEN in text:  # SentencePiece writes it for each byte that is not UTF-8
                 text = _SPACES.sub(" ", text.replace(_BROKEN, "")).strip(" ")
             texts.append(_CONTROLS.sub(" ", text))
         return texts
@@ -190,6 +190,6 @@ def read_word_counts(path: Path) -> dict[str, int]:
         for line in read_file(path).decode().splitlines():
             word, count = line.split("\t")
             counts[word] = int(count)
-    except ValueError as error:
+    except ValueError as error:  # not UTF-8, not two cells, or no number
         raise SubwordError(f"{path} is damaged; {remedy(path)}") from error
     return counts

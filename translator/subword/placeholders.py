@@ -175,11 +175,11 @@ def cut_out(
     text = normalize(_BEFORE_NORMALIZATION.sub(replaced, text))
     if terms is not None:
         text = terms.sub(replaced, text)
-    # With too few placeholders, a part is all numbers of a list.
+    # With too few placeholders, each replaces a whole list of numbers.
     has_enough = len(_AFTER_NORMALIZATION.findall(text)) <= len(placeholders) - len(copied)
     text = (_AFTER_NORMALIZATION if has_enough else _LIST).sub(replaced, text)
 
-    # 2. So placeholders are not yet in the order of the text: rename them.
+    # 2. Rename the placeholders: after several rounds of cutting, they are not in the order of the text.
     new_names = dict(zip(_ANY.findall(text), placeholders, strict=False))  # old placeholder to new one
     renamed = {new_names[placeholder]: copied[placeholder] for placeholder in new_names}
     return text.translate(str.maketrans(new_names)), renamed
@@ -226,21 +226,21 @@ def cut_out_unreadable(
     if not unreadable:
         return text, parts
 
-    # 1. A pattern of the runs: words of letters, with spaces or half-spaces between them, or signs. A degree sign takes
-    # its C or F along.
+    # 1. A pattern of a run: words of letters, with spaces or half-spaces between them, or signs. A degree sign takes
+    # the C or F after it along.
     letters = "".join(sorted(filter(str.isalpha, unreadable)))
     signs = "".join(sorted(set(unreadable).difference(letters)))
-    runs: list[str] = []
+    alternatives: list[str] = []
     if letters:
-        runs.append(f"[{letters}]+(?:[ \u200c][{letters}]+)*")
+        alternatives.append(f"[{letters}]+(?:[ \u200c][{letters}]+)*")
     if signs:
         sign = f"[{re.escape(signs)}]"
-        runs.append(rf"(?:°[CF]\b|{sign})+" if "°" in signs else f"{sign}+")
-    run = "|".join(runs)
+        alternatives.append(rf"(?:°[CF]\b|{sign})+" if "°" in signs else f"{sign}+")
+    run = "|".join(alternatives)
 
     # 2. A run that touches a placeholder joins its part.
     def joined(match: re.Match[str]) -> str:
-        """Return a placeholder without the runs around it, which its part now includes."""
+        """Return a placeholder without the runs around it, which become parts of what it replaces."""
         before, placeholder, after = match.groups(default="")
         parts[placeholder] = before + parts[placeholder] + after
         return placeholder
@@ -252,7 +252,7 @@ def cut_out_unreadable(
     free_placeholders = [placeholder for placeholder in placeholders if placeholder not in parts]
 
     def replaced(match: re.Match[str]) -> str:
-        """Return a free placeholder for a run; without one, a space for signs, and letters themselves."""
+        """Return a free placeholder for a run; without one, a space for signs, and letters as they are."""
         if not free_placeholders:
             return match[0] if match[0][0] in letters else " "
         placeholder = free_placeholders.pop(0)
@@ -263,24 +263,27 @@ def cut_out_unreadable(
 
 
 def hide(text: str, copied: Mapping[str, str]) -> str:
-    """Return `text`, a translation, with a placeholder for each part of `copied` that it contains, in any digits."""
+    """Return `text` with a placeholder for each part of `copied` that it contains, in any digits.
+
+    Placeholders already in `text` are removed.
+    """
     if not copied:
         return text
     text = _ANY.sub("", text)
-    # A part leaves this mapping when it is found, so that each is hidden once. Numbers have ASCII digits.
+    # The parts that are not hidden yet; each is hidden once. Numbers have ASCII digits.
     remaining_parts = {placeholder: _same_digits(part) for placeholder, part in copied.items()}
 
     # 1. Parts with signs, such as €20, which `_COPIED` does not match as a whole.
     for placeholder, part in copied.items():
         if _COPIED.fullmatch(part):
             continue
-        # Numbers keep their length when their digits change, so the place is the same in `text`.
+        # The change of digits keeps all lengths, so `start` is the same place in `text`.
         start = with_ascii_digits(text).find(with_ascii_digits(part))
         if start >= 0:
             text = text[:start] + placeholder + text[start + len(part) :]
             del remaining_parts[placeholder]
 
-    # 2. All others, only where they are no part of a word or a longer number.
+    # 2. All others. `_COPIED` matches none that is only a part of a word or of a longer number.
     def hidden(match: re.Match[str]) -> str:
         """Return the placeholder of a part that remains and is equal in other digits; else the part itself."""
         for placeholder, part in remaining_parts.items():
@@ -310,8 +313,8 @@ def cut_out_of_pair(source: str, target: str, placeholders: Sequence[str]) -> tu
 def put_back(text: str, copied: Mapping[str, str], source: str = "") -> str:
     """Return a translation with each part of `copied` in place of its placeholder.
 
-    Parts whose placeholder is missing come in their order, before the mark that ends the text. If `source` ends with a
-    mark, parts after the last mark of the text come before it, too. Unknown and repeated placeholders are removed.
+    Parts whose placeholder is missing come before the mark that ends the text, in their order. So do parts after that
+    mark, if `source` ends with a mark. Unknown and repeated placeholders are removed.
     """
     # 1. Move placeholders that stand after the last mark to the place before it.
     if source.rstrip().endswith(tuple(END_MARKS)):

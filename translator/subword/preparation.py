@@ -58,7 +58,7 @@ def prepare_subword(
             if parent is None:
                 _train(config, corpus, unfinished_folder, workers)
             else:
-                for file in SubwordPair.load(parent).sha256:  # by file name
+                for file in SubwordPair.load(parent).sha256:  # its keys are the names of the files
                     write_bytes(unfinished_folder / file, read_file(parent / file))
                 word_counts.update(read_word_counts(parent / WORDS_FILE))  # adds to the counts
             write_word_counts(unfinished_folder / WORDS_FILE, word_counts)
@@ -71,11 +71,11 @@ def _made_from(config: SubwordConfig, corpus: "PreparedCorpus", parent: Path | N
     source_language = corpus.sides[0]
     settings: dict[str, Any]
     if parent is not None:
-        # Copied models: their files, and the words that those of this text are added to.
+        # Copied models: their files, and their words, to which the words of this text are added.
         words = read_word_counts(parent / WORDS_FILE)
         settings = {"models": SubwordPair.load(parent).sha256, "words": sha256_of_json(words)}
     else:
-        # Trained models: the keys that change them, with the defaults that follow from others.
+        # Trained models: the keys that change them. `byte_fallback` and `fold` have the values that follow from others.
         settings = config.model_dump(mode="json", exclude={"case", "models_from"})
         settings["byte_fallback"] = uses_byte_fallback(config)
         settings["fold"] = config.folds_case and source_language == "en"
@@ -106,6 +106,7 @@ def _train(config: SubwordConfig, corpus: "PreparedCorpus", folder: Path, worker
             file = folder / f"{name}.model"
             write_bytes(file, content)
             pieces = SubwordModel(content, file).vocabulary_size
+            # No warning for a `char` model: it never has more pieces than its text has characters.
             if pieces < config.vocabulary_size and config.model_type != "char":
                 LOGGER.warning(
                     f"the {name} model has {pieces:,} pieces, not subword.vocabulary_size: "

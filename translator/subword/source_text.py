@@ -69,6 +69,7 @@ class SourceReader:
         # 1. Cut out the parts to copy, and normalize what is between them, as in training.
         terms = glossary.pattern if glossary.terms else None
         text, copied = cut_out(text, self._placeholders, self._normalized, terms)
+        # The translation of a term comes back, or the part with numbers as the target language writes them.
         for placeholder, part in copied.items():
             copied[placeholder] = glossary.translation(part) or self.with_target_numbers(part)
 

@@ -75,6 +75,7 @@ class SpellingCorrector:
         self._counts = counts
         frequent_words = (word for word, count in counts.items() if count >= RARE)
         self._longest = max(map(len, frequent_words), default=0)  # letters of the longest possible correction
+        # The minimum count of a correction.
         self._frequent = min(FREQUENT, max(RARE, sum(counts.values()) // _WORDS_FOR_ONE))
         self._meant = lru_cache(maxsize=100_000)(self._most_frequent_neighbour)
 
@@ -103,8 +104,8 @@ class SpellingCorrector:
         if word.islower():
             return f"{opening}{meant}{closing}"
 
-        # A capitalized word may be a name, unless it is close to a word with which sentences begin; one of the fewest
-        # letters that are corrected at all may be a name even then.
+        # A capitalized word may be a name, unless it begins the text and is close to a word of `_OPENERS`. A word of
+        # `SHORTEST` letters may be a name even then.
         is_first = match.start() == 0
         if is_first and len(word) > SHORTEST and _OPENERS.fullmatch(meant):
             return f"{opening}{meant.capitalize()}{closing}"

@@ -54,7 +54,8 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, f
 
     Raises SubwordError: there is no text, or `subword.vocabulary_size` is too small for its characters.
     """
-    # 1. Read the text. `split_digits` covers only ASCII digits; a boundary also separates Persian ones.
+    # 1. Read the text. `split_digits` covers only ASCII digits; a boundary also separates Persian ones. A model of
+    # characters needs none.
     by_character = config.model_type == "char"
     text: list[str] = []
     required_characters: set[str] = set()
@@ -80,7 +81,7 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, f
             user_defined_symbols=list(PLACEHOLDERS[: config.placeholders]),
             normalization_rule_name="nfkc_cf" if fold else "nfkc",
             split_digits=True,
-            unk_surface="\u2047",  # without the spaces that SentencePiece adds around it
+            unk_surface="\u2047",  # by default, SentencePiece has spaces around this sign
             max_sentence_length=_LONGEST_SENTENCE,
             shuffle_input_sentence=False,
             num_threads=_TRAINING_THREADS,
@@ -110,13 +111,14 @@ def _explain(message: str, config: SubwordConfig, name: str) -> SubwordError | N
     if "sentences_.empty()" in message:
         return SubwordError(f"there is no text to train the {name} subword model on; look at the corpus report")
 
-    # The vocabulary is too small: find the smallest possible size.
+    # If the vocabulary is too small, find the smallest possible size.
     smallest = None
     too_small = re.search(r"smaller than required_chars\. \d+ vs (\d+)", message)
     if too_small:
         smallest = int(too_small[1])
-    elif "(vocab_size) >= (0)" in message:  # of a `char` model, which leaves out rare characters if it must
-        smallest = len(SPECIAL_TOKENS) + config.placeholders + 1  # and one character
+    elif "(vocab_size) >= (0)" in message:
+        # Only a `char` model gives this message. It may leave out all characters but one.
+        smallest = len(SPECIAL_TOKENS) + config.placeholders + 1
     if smallest is None:
         return None
     return SubwordError(
@@ -126,11 +128,15 @@ def _explain(message: str, config: SubwordConfig, name: str) -> SubwordError | N
 
 
 def draw_lines(corpus: "PreparedCorpus", split: "Split", side: "Side", limit: int) -> Iterator[str]:
-    """Yield at most `limit` lines of one side of `split`, drawn uniformly, in order; reads files to their ends."""
+    """Yield at most `limit` lines of one side of `split`, drawn uniformly, in order.
+
+    Files are read to their ends, where `corpus.lines` raises if they are cut off.
+    """
     names = corpus.names(split)
     total = sum(corpus.count(split, name) for name in names)
 
-    # 1. Draw the lines with the smallest random keys; raw bits are the same in every NumPy version.
+    # 1. Draw the lines with the smallest random keys; raw bits are the same in every NumPy version. Each side has its
+    # own draw, so that a joint model learns from more pairs.
     is_drawn = np.ones(total, dtype=np.bool_)
     if limit < total:
         number_of_side = 0 if side == "en" else 1
@@ -139,7 +145,7 @@ def draw_lines(corpus: "PreparedCorpus", split: "Split", side: "Side", limit: in
         by_key = np.argpartition(keys, limit)  # line numbers; the `limit` smallest keys stand first
         is_drawn[by_key[limit:]] = False
 
-    # 2. Read all lines, and leave out the others.
+    # 2. Read all lines, and leave out those that are not drawn.
     lines = itertools.chain.from_iterable(corpus.lines(split, name, side) for name in names)
     yield from itertools.compress(lines, is_drawn.tobytes())  # one byte, 0 or 1, per line
 

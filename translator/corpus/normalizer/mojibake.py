@@ -52,24 +52,26 @@ def repair_decoding(text: str) -> str:
         text = _repair_windows_1256(text)
     if is_bad(text):
         repaired, steps = fix_encoding_and_explain(text, _FTFY)
-        names = {step.parameter for step in steps or ()}
-        strange = "decode_inconsistent_utf8" in names and set(_UNEXPECTED.findall(repaired)) - set(text)
-        if names & _READ_AS_UTF_8 and not strange:
+        step_names = {step.parameter for step in steps or ()}
+        # The repair of a part of the text is wrong if it brings foreign characters into it.
+        is_foreign = "decode_inconsistent_utf8" in step_names and set(_UNEXPECTED.findall(repaired)) - set(text)
+        if step_names & _READ_AS_UTF_8 and not is_foreign:
             text = repaired
     return _CONTROL.sub(lambda match: match[0].encode("latin-1").decode("windows-1252"), text)
 
 
 def _repair_windows_1256(text: str) -> str:
-    letters = 0
+    """Repair UTF-8 that was decoded as windows-1256."""
+    letters = 0  # Persian ones, in all repaired runs
 
-    def again(match: re.Match[str]) -> str:
+    def decoded_again(run: re.Match[str]) -> str:
         nonlocal letters
-        with contextlib.suppress(UnicodeDecodeError):
-            if _EVIDENT.search(match[0]) is not None:
-                read = match[0].encode("windows-1256").decode("utf-8")
-                letters += len(_PERSIAN_LETTER.findall(read))
-                return read
-        return match[0]
+        with contextlib.suppress(UnicodeDecodeError):  # a run that is not UTF-8 stays
+            if _EVIDENT.search(run[0]) is not None:
+                decoded = run[0].encode("windows-1256").decode("utf-8")
+                letters += len(_PERSIAN_LETTER.findall(decoded))
+                return decoded
+        return run[0]
 
-    repaired = _WRONG_RUN.sub(again, text)
+    repaired = _WRONG_RUN.sub(decoded_again, text)
     return repaired if letters >= 3 else text  # fewer may be chance

@@ -137,18 +137,20 @@ def _chain(rules: NormalizerRules, config: NormalizationConfig, language: Langua
     """Return the function that applies the rules of `config` to a text of `language` until nothing changes."""
     works = [getattr(rule, language) for rule in rules.rules if _applies(rule, config)]
 
-    # The steps in their order: repairs of the decoding, all tables of characters as one, steps on the text.
+    # The steps in their order: repairs of the decoding, all tables of characters as one, steps on the text. Each step
+    # goes with the signs that it looks for.
     steps = [_with_signs(work.decoding) for work in works if work.decoding is not None]
     steps.append(_character_replacer([work.characters for work in works if work.characters is not None]))
     for work in works:
         steps += map(_with_signs, work.text)
 
     normalize_once = _in_turn(steps)
-    needs_another_pass = re.compile(rules.again[language]).search
+    sign_of_another_pass = re.compile(rules.again[language]).search
 
     def normalize(text: str) -> str:
         normal = normalize_once(text)  # one pass suffices for nearly all lines
-        if normal == text or needs_another_pass(text) is None:
+        # The sign is searched in `text`, because it may have been replaced in `normal`.
+        if normal == text or sign_of_another_pass(text) is None:
             return normal
         for _ in range(_MOST_PASSES):
             before, normal = normal, normalize_once(normal)
@@ -175,11 +177,11 @@ def _orthography(rules: NormalizerRules) -> Change:
 def _in_turn(steps: Sequence[StepWithSigns]) -> Change:
     """Return the function that applies `steps`, one after the other.
 
-    Most lines have few signs besides letters, digits and spaces, and nearly every step looks for others. So the signs
-    of a text, which one search finds, choose the steps, and those that cannot change it are left out.
+    Most lines have few signs besides letters, digits and spaces, and nearly every step looks for others. So one search
+    finds the signs of a text, and the steps that look for none of these signs are left out.
     """
     sought = frozenset[str]().union(*(signs for _, signs in steps if signs is not None))
-    # A search for all but the plain characters is fast; it also finds signs that no step looks for.
+    # The search for all but plain characters is fast. It also finds signs that no step looks for; `apply` drops them.
     plain = "".join(character for character in map(chr, _SCRIPTS) if character not in sought)
     signs_in = re.compile(f"[^{re.escape(plain)}]").findall
 
@@ -193,11 +195,11 @@ def _in_turn(steps: Sequence[StepWithSigns]) -> Change:
         return chosen
 
     def apply(text: str) -> str:
-        done = 0
+        done = 0  # steps that were applied or left out
         while True:
             for number, change in needed(sought.intersection(signs_in(text)), done):
                 changed = change(text)
-                if changed != text:  # its signs may be others, so choose again among the steps that follow
+                if changed != text:  # the text may have other signs now, so choose again among the steps that follow
                     text, done = changed, number
                     break
             else:
@@ -211,11 +213,11 @@ def _with_signs(step: Step) -> StepWithSigns:
     change = compile_step(step)
     if isinstance(step, str):
         return change, SIGNS_OF_FUNCTIONS.get(step)
-    # Every match of a row has all of `contains`; a sign in it is rarer than a letter or a space.
+    # Every match of a row has all of `contains`. One sign of it suffices, which is rarer than a letter or a space.
     signs: set[str] = set()
     for row in step.rows:
-        sign = next((part for part in row.contains if not part.isalnum() and part != " "), None)
-        if sign is None:
+        sign = next((character for character in row.contains if not character.isalnum() and character != " "), None)
+        if sign is None:  # so the step may change any text
             return change, None
         signs.add(sign)
     return change, frozenset(signs)
@@ -240,8 +242,8 @@ def compile_step(step: Step) -> Change:
     rows = [(row.contains, re.compile(row.pattern).sub, _replacement(row)) for row in step.rows]
 
     def rewrite(text: str) -> str:
-        for part, substitute, replacement in rows:
-            if part in text:
+        for contained, substitute, replacement in rows:
+            if contained in text:
                 text = substitute(replacement, text)
         return text
 

@@ -20,7 +20,7 @@ def read_rules(file: Path) -> NormalizerRules:
         content = file.read_bytes()
     try:
         rules = read_signed_record(NORMALIZER_RULES, content)
-        # The functions that the rules name must be there; a later version of translator may have more of them.
+        # The functions that the rules name must be there. Rules of a later version of translator may name new ones.
         for rule in rules.rules:
             for step in (rule.english.decoding, *rule.english.text, rule.persian.decoding, *rule.persian.text):
                 if isinstance(step, str) and step not in FUNCTIONS:
@@ -33,8 +33,9 @@ def read_rules(file: Path) -> NormalizerRules:
 def rules_of_run(run: RunFolder) -> NormalizerRules:
     """Return the rules of a trained model; a run of an older version has no file, and gets the current ones.
 
-    Whether those are the right ones for it says `checkpoint.state.check_normalizer`. Raises RunError: the file is
-    damaged.
+    `checkpoint.state.check_normalizer` tells whether the current rules are the right ones for such a run.
+
+    Raises RunError: the file is damaged.
     """
     return read_rules(run.normalizer_file) if run.normalizer_file.exists() else CURRENT_RULES
 

@@ -17,18 +17,20 @@ def join_quotes(text: str) -> str:
     if '"' not in text:
         return text
     parts = text.split('"')
-    # 1. A single mark is clear only at the ends of the text and after a colon.
+    # 1. A single mark opens a quotation at the start of the text and after a colon, and closes one at the end of the
+    # text. Anywhere else it is not clear.
     if len(parts) == 2:
         if not parts[0] or parts[0].endswith(": "):
             parts[1] = parts[1].lstrip(" ")
         elif not parts[1]:
             parts[0] = parts[0].rstrip(" ")
-    # 2. Marks that do not come in pairs, which cut the text into an even number of parts, stay.
+    # 2. An odd number of marks, which cut the text into an even number of parts, do not come in pairs, and stay.
     if len(parts) % 2 == 0:
         return '"'.join(parts)
 
-    # 3. Else the parts at odd places are quotations, except where a letter stands outside a mark. Their spaces go if
-    # they stand at both ends. A space at one end goes only if its mark begins or ends the text, or follows a colon.
+    # 3. Of pairs, the parts at odd places are quotations, except where a letter stands outside a mark. The spaces of a
+    # quotation go if it has one at both ends. A space at one end goes only if the mark beside it begins or ends the
+    # text, or follows a colon.
     for index in range(1, len(parts), 2):
         before, quoted, after = parts[index - 1 : index + 2]
         is_clear_outside = (not before or before[-1] in " ([«“") and (not after or not after[0].isalnum())
@@ -57,10 +59,12 @@ def join_apostrophes(text: str) -> str:
         (place,) = places
         if place == len(text) - 1 or text[place - 2] in "sS":
             return text[: place - 1] + text[place:]
-    # 3. Two are a quotation if punctuation precedes them, or stands at the end of what they surround.
+    # 3. Two with text between them are a quotation if punctuation other than a comma precedes them, or if punctuation
+    # stands at the end of that text and no comma precedes them.
     if len(places) == 2 and places[1] - places[0] > 2:
         opening, closing = places
-        before = text[opening - 2] if opening else ":"  # a quotation may begin the text, as it may follow a colon
+        # The character before the space; a quotation may begin the text, as it may follow a colon.
+        before = text[opening - 2] if opening else ":"
         if before in ".:;!?" or (before != "," and text[closing - 2] in ",.!?"):
             return f"{text[:opening]}'{text[opening + 2 : closing - 1]}'{text[closing + 1 :]}"
     return text
@@ -121,7 +125,7 @@ _PERSIAN_LETTER: Final = re.compile("[\u0621-\u064aپچژکگیۀ]")
 
 @kept("pair_guillemets-1", signs='"')
 def pair_guillemets(text: str) -> str:
-    """Return `text` with guillemets for straight marks, if all of them are in pairs around Persian words."""
+    """Return `text` with guillemets for each pair of straight marks around Persian words; an odd mark leaves all."""
     parts = text.split('"')
     if len(parts) == 1 or len(parts) % 2 == 0:
         return text
@@ -145,4 +149,4 @@ GUILLEMETS: Final = Rewriting(  # “بله” → «بله»
     ),
 )
 PERSIAN_QUOTES: Final = ("pair_guillemets-1", GUILLEMETS)
-"""Quotation marks become guillemets; straight ones only where all of them are in pairs around Persian words."""
+"""Quotation marks become guillemets; of straight ones, only pairs around Persian words."""

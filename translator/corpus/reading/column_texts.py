@@ -31,14 +31,15 @@ def column_texts(file: Path, column: str) -> Iterator[str]:
 
     Args:
         file: plain or compressed; its name tells its form.
-        column: a name, for example `text` or `translation.en`; in a table also a number, from 1, if no line has names.
+        column: a name, for example `text` or `translation.en`, or a number from 1. For a number, the first line of a
+            table is a row like others, not one with names.
 
     Raises CorpusError: the column is missing, or a row has no text in it.
     """
     text_file = TextFile(file)
     number = int(column) if column.isdecimal() else None
     for row in rows_of_lines(text_file.lines(), text_file.form(), has_names=number is None):
-        # 1. A line that is no row, which a `Pair` stands for, is blank or has a defect.
+        # 1. A `Pair` stands for a line that is no row: it is blank, or has a defect.
         if isinstance(row, Pair):
             if row.defect is not None:
                 raise CorpusError(

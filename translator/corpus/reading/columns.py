@@ -17,7 +17,7 @@ _ROLES: Final = (("source", "target"), ("source", "targets"), ("src", "tgt"), ("
 # A word between spaces, quotation marks and punctuation. So keys such as `en_17` and addresses have none.
 _ENGLISH_WORD: Final = re.compile(r"(?<![^\s\"'(“‘])(?:[A-Z]?[a-z]{2,}|[A-Z]{2,})(?![^\s\"').,;:!?”’…])")
 _SHARE_OF_WORDS: Final = 0.2
-"""A column of texts has this share, or more, of the most different words of a column; codes and names repeat."""
+"""A column of texts has at least this share of the different words of the richest column; codes and names repeat."""
 _HOW_TO_CHOOSE: Final = (
     "`source_column` and `target_column`, for the first source with `--set corpus.sources.0.source_column=NAME "
     "corpus.sources.0.target_column=NAME`"
@@ -45,10 +45,10 @@ def columns_of(
 ) -> tuple[str, str, str | None]:
     """Return the names of the columns of English, Persian and the score, if there is one.
 
-    They are the columns that `source` names, else the usual ones, else those with text in the two scripts.
-
-    Persian is the first column with about as many different words in its script as any, and English the first such of
-    the others. If no column has Persian, English is the first and Persian the second beside the scores.
+    They are the columns that `source` names, else the usual ones, else those with text in the two scripts: Persian is
+    the first column with about as many different words in its script as any column has. English is found likewise among
+    the others; without English words, it is the first of them. If no column has Persian, English is the first column
+    and Persian the second, not counting that of the score.
 
     Args:
         names: the names of all columns, in order.
@@ -60,9 +60,10 @@ def columns_of(
     """
     # 1. The columns that `source` names, or that have usual names.
     score = None if source.min_score is None else column_name(source.min_score.column, names, label)
-    if source.source_column is not None and source.target_column is not None:
+    if source.source_column is not None and source.target_column is not None:  # both are given, or neither
         english = column_name(source.source_column, names, label)
-        return english, column_name(source.target_column, names, label), score
+        persian = column_name(source.target_column, names, label)
+        return english, persian, score
     usual = usual_columns(names)
     if len(usual) > 1:
         raise CorpusError(
@@ -89,13 +90,13 @@ def columns_of(
 
 
 def _place_of_words(rows: Sequence[Sequence[str]], places: Iterable[int], word: re.Pattern[str]) -> int | None:
-    """Return the place of the first column with words in half of its texts, and about as many different ones as any.
+    """Return the place of the first column with about as many different words as any column has.
 
-    A place is the index of a column in `rows`; only `places` are compared. `word` matches a word of the language. None:
-    no column has words.
+    A column counts only if at least half of its texts have words; None: there is no such column. A place is the index
+    of a column in a row; only `places` are compared. `word` matches a word of the language.
     """
-    # 1. Count the different words of each column that has words in half of its texts. Keys, addresses and codes of
-    # languages have no words, or the same ones in each row.
+    # 1. Count the different words of each column. Words, and different ones, tell texts from keys, addresses and codes
+    # of languages, which have no words, or the same ones in each row.
     word_counts: dict[int, int] = {}  # by place
     for place in places:
         texts = [row[place] for row in rows if row[place].strip()]
@@ -105,10 +106,11 @@ def _place_of_words(rows: Sequence[Sequence[str]], places: Iterable[int], word: 
             words = word.findall(text)
             vocabulary.update(words)
             texts_with_words += bool(words)
-        if 2 * texts_with_words >= len(texts) > 0:
+        half_have_words = 2 * texts_with_words >= len(texts) > 0
+        if half_have_words:
             word_counts[place] = len(vocabulary)
 
-    # 2. Take the first column with about the largest count.
+    # 2. Take the first column whose count is near the largest.
     largest_count = max(word_counts.values(), default=0)
     for place, count in word_counts.items():
         if count >= _SHARE_OF_WORDS * largest_count:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from charset_normalizer import CharsetMatch
 
 _HEAD: Final = 1 << 20  # bytes at the start of a text that show its encoding and its line ends
-_BINARY: Final = 0.01  # share of NUL bytes; text has none, or a few stray ones
+_NUL_SHARE_OF_BINARY: Final = 0.01  # of all bytes; text has no NUL bytes, or a few stray ones
 _STRAY_NULS: Final = 8  # NUL bytes that a short text may have
 _SIGNATURES: Final = {
     b"%PDF-": ("a PDF file", "extract its text first, for example with pdftotext"),
@@ -41,16 +41,17 @@ def utf8_blocks(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
 
     Raises CorpusError: the text `label` is a binary file, or in another encoding that has NUL bytes.
     """
-    # 1. Make it UTF-8. The mark of UTF-32, which is refused, begins with that of UTF-16.
+    # 1. Make the text UTF-8. The mark of UTF-32, which `_refuse_binary` refuses, begins with that of UTF-16.
     head, remaining = _head(blocks)
     is_utf32 = head.startswith(codecs.BOM_UTF32_LE)
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not is_utf32:
-        head, remaining = _head(_from_utf16(itertools.chain([head], remaining)))
+        all_blocks = itertools.chain([head], remaining)
+        head, remaining = _head(_from_utf16(all_blocks))
     else:
         _refuse_binary(head, label)
         head = head.removeprefix(codecs.BOM_UTF8)
 
-    # 2. Make its line ends "\n".
+    # 2. Make the line ends "\n".
     return_ends_lines = b"\r" in head and b"\n" not in head
     for block in itertools.chain([head], remaining):
         yield block.replace(b"\r", b"\n") if return_ends_lines else block
@@ -77,16 +78,16 @@ def _from_utf16(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _refuse_binary(head: bytes, label: str) -> None:
-    """Raise CorpusError for what is no text, and for text in UTF-16 without a mark or in UTF-32."""
+    """Raise CorpusError for what is no text, and for UTF-16 and UTF-32; the caller has converted UTF-16 with a mark."""
     kind = packing_of_bytes(head)
     if kind is not None:
         raise CorpusError(f"{label} is a {kind}, and text is needed; unpack it first")
     for signature, (kind_of_file, advice) in _SIGNATURES.items():
         if head.startswith(signature):
             raise CorpusError(f"{label} is {kind_of_file}, not text; {advice}")
-    # Refuse many NUL bytes, or any in a text of which most lines are invalid.
+    # Many NUL bytes are refused, and even one in a text of which most lines are invalid.
     nuls = head.count(0)
-    has_many_nuls = nuls > max(_STRAY_NULS, _BINARY * len(head))
+    has_many_nuls = nuls > max(_STRAY_NULS, _NUL_SHARE_OF_BINARY * len(head))
     if has_many_nuls or (nuls > 0 and 2 * len(invalid_lines(head)) > head.count(b"\n")):
         raise CorpusError(
             f"{label} is not text: it has NUL bytes, as documents, pictures and other binary files have, and UTF-16 or "
@@ -117,7 +118,7 @@ def encoding_advice(data: bytes) -> str:
     lines = [line for line in invalid_lines(data) if b"\0" not in line]
     if not lines:
         return "it has a NUL byte, which no text needs; delete such bytes: `tr -d '\\000' < FILE > NEW`"
-    match = _old_encoding(lines)
+    match = _old_encoding(lines)  # None, or one of `_OLD_ENCODINGS`
     if match is None:
         return "find out its encoding, for example with `file`, and convert it: `iconv -f ENCODING -t UTF-8 FILE > NEW`"
 
@@ -135,18 +136,19 @@ def refuse_other_encoding(data: bytes, label: str) -> None:
     A text is not UTF-8 if most of its lines beyond ASCII are invalid and if, besides, one of two things holds: the
     invalid lines are most of all lines, or an old encoding makes text of them.
     """
-    # 1. Pass a text with some invalid lines among many valid ones. A NUL makes a line invalid, too.
-    not_utf8 = invalid_lines(data)
+    # 1. Accept a text if at most half of its lines beyond ASCII are invalid. A NUL, which is ASCII, makes a line
+    # invalid, too.
+    invalid = invalid_lines(data)
     beyond_ascii = [line for line in data.split(b"\n") if not line.isascii() or b"\0" in line]
-    if 2 * len(not_utf8) <= len(beyond_ascii):
+    if 2 * len(invalid) <= len(beyond_ascii):
         return
 
-    # 2. Refuse it if the invalid lines are most of all lines, or if an old encoding makes text of them.
+    # 2. Else refuse it if the invalid lines are most of all lines, or if an old encoding makes text of them.
     total = len(data.removesuffix(b"\n").split(b"\n"))
-    match = _old_encoding(not_utf8)
+    match = _old_encoding(invalid)
     reads_as_a_language = match is not None and match.coherence > 0  # coherence: how well its letters suit a language
-    if 2 * len(not_utf8) > total or reads_as_a_language:
-        counts = f"{len(not_utf8):,} of its first {total:,} lines"
+    if 2 * len(invalid) > total or reads_as_a_language:
+        counts = f"{len(invalid):,} of its first {total:,} lines"
         raise CorpusError(f"{label} is not UTF-8 ({counts}); {encoding_advice(data)}")
 
 

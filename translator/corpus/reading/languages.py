@@ -41,7 +41,7 @@ def split_language(name: str) -> tuple[str, LanguageCode] | None:
     the separator; the two sides of a corpus have the same.
     """
     starts = [0, *(separator.end() for separator in _SEPARATOR.finditer(name))]
-    # The longest tag is the right one: `fa_IR`, not a name that ends in `IR`.
+    # The longest tag is the right one, so starts are tried from the left: `fa_IR`, not a name that ends in `IR`.
     for start in starts:
         language = language_of(name[start:])
         if language is not None:
@@ -79,9 +79,11 @@ def refuse_swapped(pairs: Sequence[Pair]) -> None:
     pairs_with_letters = 0
     swapped_pairs = 0
     for pair in pairs:
-        surplus_of_english, surplus_of_persian = _arabic_surplus(pair.source), _arabic_surplus(pair.target)
-        pairs_with_letters += surplus_of_english != 0 and surplus_of_persian != 0
-        swapped_pairs += surplus_of_english > 0 > surplus_of_persian
+        # Positive: most letters are of the Arabic script; negative: most are Latin.
+        surplus_of_source = _arabic_surplus(pair.source)
+        surplus_of_target = _arabic_surplus(pair.target)
+        pairs_with_letters += surplus_of_source != 0 and surplus_of_target != 0
+        swapped_pairs += surplus_of_source > 0 > surplus_of_target
     if swapped_pairs and swapped_pairs >= _SWAPPED_SHARE * pairs_with_letters:
         raise CorpusError(
             f"the two sides are swapped: {swapped_pairs:,} of the first {pairs_with_letters:,} pairs with letters are "
@@ -104,7 +106,7 @@ def refuse_other_scripts(pairs: Sequence[Pair]) -> None:
         ("English", english_texts, "Latin", _LATIN),
         ("Persian", persian_texts, "Arabic-script", ARABIC_LETTER),
     ):
-        # The normalizer may repair text that was decoded with the wrong character set.
+        # Text that was decoded with the wrong character set counts too, since the normalizer may repair it.
         texts_with_letters = [text for text in texts if letter.search(text) or is_suspect(text)]
         if len(texts_with_letters) < _LANGUAGE_SHARE * len(texts):
             raise CorpusError(

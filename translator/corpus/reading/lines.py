@@ -45,7 +45,7 @@ def whole_lines(blocks: Iterable[bytes], label: str, longest: int) -> Iterator[b
         end = data.rfind(b"\n") + 1
         if end:
             yield data[:end]
-        # One byte more than the longest line shows that a line is too long; another one may be the "\r" of its end.
+        # Two bytes more than the longest line: one shows that a line is too long, one may be the "\r" of its end.
         unfinished = data[end : end + longest + 2]
     if unfinished:
         yield unfinished
@@ -66,11 +66,12 @@ def read_lines(blocks: Iterable[bytes], label: str, *, drop_invalid: bool, advic
     """
     number = 0
     for data in whole_lines(blocks, label, LONGEST_LINE):
-        # Nearly all blocks have no line that needs a closer look; to decode them whole is many times faster.
+        # Parts without a long line and without unusual signs are decoded whole, which is many times faster. Nearly all
+        # are so.
         if len(data) <= LONGEST_LINE and not any(sign in data for sign in _UNUSUAL):
             try:
                 lines = data.decode("utf-8").removesuffix("\n").split("\n")
-            except UnicodeDecodeError:  # a line of it needs a closer look after all
+            except UnicodeDecodeError:  # a line is not UTF-8, so all are decoded one by one
                 pass
             else:
                 number += len(lines)
@@ -97,7 +98,7 @@ def _decode(line: bytes) -> str:
 
 def numbered(items: Iterable[Item], is_blank: Callable[[Item], bool]) -> Iterator[tuple[int, Item]]:
     """Yield the items with their numbers, from 1, without the blank ones at the end."""
-    # Blank items are held back, because they may be the end, until one follows that is not blank.
+    # A blank item may belong to the end, so it is held back until one follows that is not blank.
     held_back: list[tuple[int, Item]] = []
     for number, item in enumerate(items, start=1):
         if is_blank(item):
@@ -135,13 +136,13 @@ def pairs_of_sides(
     """Yield the pairs of two texts, without the blank lines at their ends.
 
     Args:
-        english: lines, of which an `Unreadable` could not be read; `persian` likewise.
+        english: lines; an `Unreadable` stands for one that could not be read. `persian` likewise.
         label: name of the corpus in messages.
         side_labels: names of both texts.
 
-    Raises CorpusError, at the end: one text has more lines, and one of these has text.
+    Raises CorpusError, where one text ends: the other goes on, and not only with blank lines.
     """
-    # The lines of both sides, which are counted for the message on unequal sides.
+    # The number of lines read of each side, for the message on unequal sides.
     line_counts = [0, 0]
 
     def counted(lines: Iterable[str], side: int) -> Iterator[str]:
@@ -152,7 +153,7 @@ def pairs_of_sides(
     # zip_longest gives None after the end of a text; `numbered` leaves out the end where both are blank or None.
     lines_of_both = zip_longest(counted(english, 0), counted(persian, 1))
     for line, (source, target) in numbered(lines_of_both, lambda texts: all(map(is_blank, texts))):
-        # 1. One text has ended, and the other has text.
+        # 1. One text has ended, and the other still has text, in this line or below.
         if source is None or target is None:
             deque(lines_of_both, maxlen=0)  # reads the remaining lines, which counts them
             raise CorpusError(
@@ -160,7 +161,7 @@ def pairs_of_sides(
                 f"{side_labels[1]} has {line_counts[1]:,}; line N of both sides must be a pair, so get the corpus "
                 "again or correct it"
             )
-        # 2. A pair, whose defect is that of a side that could not be read.
+        # 2. A pair. If a side could not be read, its mark is the defect of the pair.
         defects = [str(text) for text in (source, target) if isinstance(text, Unreadable)]
         yield Pair(line, "", "", defects[0]) if defects else Pair(line, source, target)
 
@@ -185,7 +186,10 @@ class RowCounts:
                 self.check()
 
     def check(self) -> None:
-        """Raise CorpusError if more than 1% of the rows, and more than are always allowed, or all rows, are bad."""
+        """Raise CorpusError if all rows are bad, or more than 1% of them and more than are always allowed.
+
+        It needs at least one row.
+        """
         bad_count = len(self._bad_lines)
         allowed_count = max(self._always_allowed, _BAD_SHARE * self._rows)
         if bad_count < self._rows and bad_count <= allowed_count:

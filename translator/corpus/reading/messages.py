@@ -26,7 +26,7 @@ _MARK_AFTER: Final = re.compile(r"\s*\([_&~]\w\)")  # of a letter that the trans
 
 
 def pairs_of_messages(blocks: Iterable[bytes], label: str, *, compiled: bool) -> Iterator[Pair]:
-    """Yield the pairs of a PO file, or of an MO file if it is `compiled`, whose entries count as lines.
+    """Yield the pairs of a PO file, or of an MO file if it is `compiled`; the entries of an MO count as lines.
 
     An entry that is fuzzy, untranslated or obsolete gives a pair with a defect of that name.
 
@@ -34,26 +34,26 @@ def pairs_of_messages(blocks: Iterable[bytes], label: str, *, compiled: bool) ->
         CorpusError: the file is damaged, has no header, or is of another language than Persian.
         InputError: polib is missing.
     """
-    # 1. The entries. A header without a language says nothing.
+    # 1. The entries. A header may name no language.
     entries = read_messages(blocks, label, compiled=compiled)
     language = entries.metadata.get("Language", "")
     if language and language_of(language) != "fa":
         raise CorpusError(f"{label} is no translation into Persian: its header says `Language: {language[:20]}`")
     for number, entry in enumerate(entries, start=1):
         # 2. An entry that is not finished, or not used any more.
-        line = number if compiled else entry.linenum
+        line = number if compiled else entry.linenum  # an MO has no lines
         if entry.obsolete or "fuzzy" in entry.flags:
             yield Pair(line, " ".join(entry.msgid.split()), "", OBSOLETE if entry.obsolete else FUZZY)
             continue
 
         # 3. The message and its translation; of a plural, the first and the last form.
-        texts = [(entry.msgid, entry.msgstr)]
+        messages = [(entry.msgid, entry.msgstr)]
         if entry.msgid_plural:
             plural_forms = [text for _, text in sorted(entry.msgstr_plural.items())]
-            texts = [(entry.msgid, plural_forms[0]), (entry.msgid_plural, plural_forms[-1])]
+            messages = [(entry.msgid, plural_forms[0]), (entry.msgid_plural, plural_forms[-1])]
 
-        # 4. A pair of each, on one line and without accelerators.
-        for english, persian in texts:
+        # 4. A pair of each message, on one line and without accelerators.
+        for english, persian in messages:
             english, persian = " ".join(english.split()), " ".join(persian.split())
             if not persian:
                 yield Pair(line, english, "", UNTRANSLATED)
@@ -77,17 +77,17 @@ def read_messages(blocks: Iterable[bytes], label: str, *, compiled: bool) -> Any
             f"{label} has messages of a program, and polib cannot be imported ({error}); {advice}"
         ) from error
 
-    # 2. The entries. polib finds the encoding only if it reads a file, so the blocks are written to one. It takes
-    # neither a byte order mark nor "\r\n" in a PO.
+    # 2. The entries. polib finds the encoding only if it reads a file, so the blocks are written to one. In a PO, polib
+    # takes neither a byte order mark nor "\r\n".
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "messages")
         content = b"".join(blocks)
         file.write_bytes(content if compiled else content.removeprefix(_BOM).replace(b"\r\n", b"\n"))
         try:
             entries = polib.mofile(str(file)) if compiled else polib.pofile(str(file))
-        except Exception as error:  # polib raises what it meets: OSError, struct.error, LookupError
-            what = str(error).replace(str(file), "").strip() or type(error).__name__
-            raise CorpusError(f"{label} is damaged ({what}); copy it again, or check it with msgfmt") from error
+        except Exception as error:  # of damaged data, polib lets any error through: OSError, struct.error, LookupError
+            reason = str(error).replace(str(file), "").strip() or type(error).__name__
+            raise CorpusError(f"{label} is damaged ({reason}); copy it again, or check it with msgfmt") from error
     if not entries.metadata:
         raise CorpusError(f"{label} has no header, the entry with an empty msgid that names language and encoding")
     return entries

@@ -72,8 +72,8 @@ def damaged_files(path: Path) -> Iterator[None]:
             advice = "compress it again by another method and without a password"
             raise CorpusError(f"{path} cannot be decompressed ({error}); {advice}") from error
         except Exception as error:
-            # An error of the system, such as a disk that cannot be read, goes on to `storage_errors`. It has a number;
-            # but a damaged zip may give a negative offset, which the system calls invalid.
+            # An error of the system, such as of a disk that cannot be read, has a number, and `storage_errors` explains
+            # it. But EINVAL may come from the negative offset that a damaged zip gives.
             if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
                 raise
             reason = excerpt(str(error), 200)
@@ -97,11 +97,10 @@ def read_blocks(path: Path, member: str | None = None) -> Iterator[bytes]:
 
     Raises CorpusError: the file is damaged, an unsupported archive, or a zip without `member`.
     """
-    # 1. Refuse what cannot be unpacked; the members of a zip are read as they are. A document of Word or Excel is a zip
-    # too, and `members_of` refuses it as such.
+    # 1. Refuse what cannot be unpacked. A member of a zip is read as it is, even if it is packed itself.
     kind = packing_of(path) if member is None else None
     if kind == "zip archive":
-        members_of(path)
+        members_of(path)  # raises with its own message for a document of Word or Excel, which is a zip too
         raise CorpusError(
             f"{path} is a zip archive; unpack it, or as a corpus give it as `path`, not as `source_path` or "
             "`target_path`"
@@ -125,9 +124,10 @@ def read_blocks(path: Path, member: str | None = None) -> Iterator[bytes]:
 def _unpacked(packed: IO[bytes], new_frame: Callable[[], Any]) -> Iterator[bytes]:
     """Decompress consecutive frames, separated by optional zero bytes; raise EOFError if the last is truncated.
 
-    The readers of the libraries ignore data after the first xz stream, and the truncation of a zstd file.
+    The libraries' own readers are not used: they ignore data after the first xz stream, and the truncation of a zstd
+    file.
     """
-    frame = None  # the decompressor of the frame that is not finished
+    frame = None  # the decompressor of a frame that has not ended yet
     unused = b""  # what was read after the end of a frame
     while data := unused or packed.read(_PACKED_AT_A_TIME):
         unused = b""
@@ -138,7 +138,7 @@ def _unpacked(packed: IO[bytes], new_frame: Callable[[], Any]) -> Iterator[bytes
                 continue
             frame = new_frame()
 
-        # 2. Decompress; at the end of the frame, another one may follow.
+        # 2. Decompress. After the end of a frame, another one may follow, in `unused` or in the file.
         if content := frame.decompress(data):
             yield content
         unused = frame.unused_data

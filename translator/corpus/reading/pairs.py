@@ -60,8 +60,7 @@ def _pairs_of_corpus(texts: Sequence[TextFile], source: SourceConfig, note: Call
         remarks.append(f"; {message}")
         note(f"{texts[0].label}: {message}")
 
-    # 1. The first pairs show whether this can be a corpus. Where columns were chosen, of which a remark tells, they may
-    # be the wrong ones: then the scripts of the texts are checked, too.
+    # 1. The first pairs show whether this can be a corpus.
     pairs = _pairs_of_texts(texts, form, source, label, remark)
     first_pairs = list(itertools.islice(pairs, _FIRST_PAIRS))
     if not first_pairs and form in (Form.PO, Form.MO):  # a folder of a system has catalogues without messages
@@ -71,7 +70,7 @@ def _pairs_of_corpus(texts: Sequence[TextFile], source: SourceConfig, note: Call
         raise CorpusError(f"{label}: it has no lines; check that it is the right file")
     try:
         refuse_swapped(first_pairs)
-        if remarks:
+        if remarks:  # they tell of columns that were chosen, which may be the wrong ones
             refuse_other_scripts(first_pairs)
     except CorpusError as error:
         raise CorpusError(f"{label}: {error}{''.join(remarks)}") from None
@@ -81,11 +80,11 @@ def _pairs_of_corpus(texts: Sequence[TextFile], source: SourceConfig, note: Call
         "each needs a text for both sides, as many columns as the others, and a number as score; correct the file, "
         "name its columns (`source_column`, `target_column`), or give two files as `source_path` and `target_path`"
     )
-    counts = RowCounts(label, f"{advice}{''.join(remarks)}", _ALWAYS_ALLOWED)
+    row_tally = RowCounts(label, f"{advice}{''.join(remarks)}", _ALWAYS_ALLOWED)
     for pair in itertools.chain(first_pairs, pairs):
-        counts.add(pair.line, is_bad=pair.defect == BAD_ROW)
+        row_tally.add(pair.line, is_bad=pair.defect == BAD_ROW)
         yield pair
-    counts.check()
+    row_tally.check()
 
 
 def _pairs_of_texts(
@@ -98,13 +97,13 @@ def _pairs_of_texts(
     drop_invalid = source.invalid_utf8 == "drop"
     advice = ", or set `invalid_utf8: drop` for this source to skip such lines"
     lines_of_texts = [text.lines(drop_invalid=drop_invalid, advice=advice) for text in texts]  # nothing is read yet
-    text = texts[0]
+    text = texts[0]  # the only one, if there is a `form`
 
     # 1. Tables.
     if form is Form.PARQUET:
         return pairs_of_rows(rows_of_parquet(text), source, text.label, note)
     if form in (Form.TSV, Form.CSV, Form.JSON_LINES):
-        # Columns that are given by name show that the first row has names; else the rows show it.
+        # A column that is given by name shows that the first row has names. Else the rows show whether it has (None).
         given_columns = [source.source_column, source.target_column]
         if source.min_score is not None:
             given_columns.append(source.min_score.column)

@@ -34,7 +34,7 @@ def rows_of_parquet(text: TextFile) -> Iterator[NamedRow]:
     # pyarrow reads the end of a file first, so a packed one is unpacked into memory.
     is_packed = text.member is not None or packing_of(text.file) is not None
     content = BytesIO(b"".join(text.blocks())) if is_packed else text.file
-    # Without the two settings on buffers, it would hold the columns of a whole group of rows.
+    # Without `pre_buffer` and `buffer_size`, pyarrow would hold the columns of a whole group of rows in memory.
     number = 0
     with (
         damaged_files(text.file),

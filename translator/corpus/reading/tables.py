@@ -37,28 +37,28 @@ _LINE_END: Final = re.compile(r"\r*\n[\r\n]*")  # a "\r" elsewhere is a characte
 def rows_of_lines(lines: Iterable[str], form: Form, *, has_names: bool | None = None) -> Iterator[NamedRow | Pair]:
     """Yield the rows of a TSV, CSV or JSON Lines; a line that is no row gives a pair with its defect.
 
-    The columns of a TSV or CSV have the names in its first row, or the numbers from 1. It has as many as most of its
-    first 1,000 rows; a row with another number is no row.
+    The columns of a TSV or CSV have the names in its first row, or the numbers from 1. The number of columns is that of
+    the cells in most of the first 1,000 rows; a line with another number of cells is no row.
 
     Args:
-        has_names: whether the first row has names. None: it has if its cells are usual names (see `usual_columns`), or
-            if it has no Persian and 90% of the other rows have.
+        has_names: whether the first row has names. None: it has names if its cells are usual ones (see
+            `usual_columns`), or if it has no Persian and 90% of the other rows have some.
     """
     if form is Form.JSON_LINES:
         yield from objects_of(lines)
         return
-    lines = ("" if is_blank(line) else line for line in lines)  # tabs alone are no cells
+    lines = ("" if is_blank(line) else line for line in lines)  # so a line of tabs alone is blank
     rows = _cells_of_csv(lines) if form is Form.CSV else cells_of_tsv(lines)
     first_rows = list(islice(rows, _FIRST_ROWS))
     rows_with_cells = [row for row in first_rows if not isinstance(row, Pair)]
     cells_of_rows = [cells for _, cells in rows_with_cells]
 
-    # 1. The number of columns: the width of most rows, of equally frequent widths the smallest. Rows of one cell decide
-    # only if there are no others.
-    row_counts = Counter(map(len, cells_of_rows))  # by width
-    width = min(row_counts, key=lambda width: (width == 1, -row_counts[width], width), default=0)
+    # 1. The number of columns is the width of most rows; of equally frequent widths, the smallest. Rows of one cell
+    # decide only if there are no others.
+    rows_by_width = Counter(map(len, cells_of_rows))  # how many rows have a width
+    width = min(rows_by_width, key=lambda cells: (cells == 1, -rows_by_width[cells], cells), default=0)
 
-    # 2. Their names: numbers, or those in the first row, which is then no row of texts.
+    # 2. The names of the columns: numbers, or those in the first row, which is then no row of texts.
     names = [str(number) for number in range(1, width + 1)]
     if has_names is None:
         has_names = bool(cells_of_rows) and len(cells_of_rows[0]) == width and _are_names(cells_of_rows)
@@ -75,7 +75,7 @@ def rows_of_lines(lines: Iterable[str], form: Form, *, has_names: bool | None = 
         if len(cells) == len(names):
             yield line, dict(zip(names, cells, strict=True))
         else:
-            yield _pair_without_row(line, text_in("\t".join(cells)) or "")
+            yield _pair_without_row(line, text_in("\t".join(cells)) or "")  # with its text, for the report
 
 
 def _are_names(rows: Sequence[Sequence[str]]) -> bool:
@@ -119,7 +119,7 @@ def _cells_of_csv(lines: Iterable[str]) -> Iterator[CellRow | Pair]:
     quotation marks may have commas, line ends and doubled quotation marks. A row is broken if a cell does not end
     within a hundred lines; each line of a broken row gives a pair with a defect.
     """
-    # The delimiter: what a first line names, else the sign that cuts most of the first lines into equal rows.
+    # The delimiter is what a first line names, else the sign that cuts the most rows to the same number of cells.
     numbered_lines = numbered(lines, is_blank)  # without the blank ones at the end
     first_lines = list(islice(numbered_lines, _LINES_FOR_DELIMITER))
     separator = _SEPARATOR_LINE.fullmatch(first_lines[0][1]) if first_lines else None
@@ -128,30 +128,31 @@ def _cells_of_csv(lines: Iterable[str]) -> Iterator[CellRow | Pair]:
     else:
         delimiter = separator[1]
         del first_lines[0]
-    yield from _cells_between(chain(first_lines, numbered_lines), delimiter)
+    yield from _split_rows(chain(first_lines, numbered_lines), delimiter)
 
 
 def _rows_of_one_width(lines: Iterable[tuple[int, str]], delimiter: str) -> int:
     """Return how many of the rows in `lines` a delimiter cuts into the same number of cells, at least two."""
-    widths = Counter(len(row[1]) for row in _cells_between(lines, delimiter) if not isinstance(row, Pair))
-    del widths[1]
+    widths = Counter(len(row[1]) for row in _split_rows(lines, delimiter) if not isinstance(row, Pair))
+    del widths[1]  # rows that the delimiter does not cut
     return max(widths.values(), default=0)
 
 
-def _cells_between(lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator[CellRow | Pair]:
-    """Yield the cells of the rows in numbered lines; see `_cells_of_csv`."""
+def _split_rows(lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator[CellRow | Pair]:
+    """Yield the cells of each row in numbered lines, and a `Pair` for each line without one; see `_cells_of_csv`."""
     row_lines: list[tuple[int, str]] = []  # numbers and lines of the row that is not whole yet
     for number, line in lines:
-        # 1. Read the row, as far as it has arrived. A cell that is still open goes on in the next line. A line that
+        # 1. Split the row, as far as it has arrived. A cell that is still open goes on in the next line. A line that
         # could not be read breaks its row.
         row_lines.append((number, line))
         cells, has_open_cell = None, False
         if not isinstance(line, Unreadable):
-            cells, has_open_cell = _cells("\n".join(text for _, text in row_lines), delimiter)
+            cells, has_open_cell = _split_row("\n".join(text for _, text in row_lines), delimiter)
         if has_open_cell and len(row_lines) < _LINES_OF_ROW:
             continue
 
-        # 2. It is whole, or broken: then each of its lines is no row.
+        # 2. The row is whole, or broken: then it has no cells, and none of its lines is a row. A cell that is open
+        # after `_LINES_OF_ROW` lines breaks its row, too.
         if cells is None:
             yield from (_pair_without_row(*row_line) for row_line in row_lines)
         else:
@@ -163,14 +164,15 @@ def _cells_between(lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator
     yield from (_pair_without_row(*row_line) for row_line in row_lines)
 
 
-def _cells(text: str, delimiter: str) -> tuple[list[str] | None, bool]:
+def _split_row(text: str, delimiter: str) -> tuple[list[str] | None, bool]:
     """Return the cells of a row of CSV, None if it is no row; and whether a cell in quotation marks lacks its end."""
     try:
         (cells,) = csv.reader([text], delimiter=delimiter, strict=True)
     except csv.Error as error:
         return None, str(error) == "unexpected end of data"
-    # The reader takes a lone mark for text, and so would make a pair of what remains of a cell without its beginning.
-    return (None if text.count('"') % 2 else cells or [""]), False
+    # A text with a lone mark is the rest of a cell that lacks its beginning. The reader would take it for a row.
+    has_lone_mark = text.count('"') % 2 == 1
+    return (None if has_lone_mark else cells or [""]), False  # a blank line has one empty cell
 
 
 # --- JSON Lines ---
@@ -212,8 +214,8 @@ def pairs_of_rows(
         rows: in order; the first 1,000 decide the columns. A pair stands for a line that is no row.
         source: with `source_column`, `target_column` and `min_score`.
         label: name of the table in messages.
-        note: is called with a message on the columns that are read, unless it has just these two,
-            without names, and English first.
+        note: is called with a message on the columns that are read, unless the table has two columns without names,
+            with English first.
 
     Raises CorpusError: see `columns_of`.
     """
@@ -225,7 +227,7 @@ def pairs_of_rows(
         yield from (row for row in chain(first_rows, rows) if isinstance(row, Pair))
         return
     names = list(dict.fromkeys(chain.from_iterable(values_of_rows)))  # of all columns, each once, in order
-    texts = [[text_in(values.get(name)) or "" for name in names] for values in values_of_rows]
+    texts = [[text_in(values.get(name)) or "" for name in names] for values in values_of_rows]  # by row and column
     columns = columns_of(names, texts, source, label)
     english_column, persian_column, score_column = columns
 
@@ -248,14 +250,14 @@ def pairs_of_rows(
         elif source.min_score is None or score_column is None:
             yield Pair(line, english, persian)
         else:
+            # A pair with a defect keeps the text of one side, for the report.
             defect = _defect_of_score(values.get(score_column), source.min_score.at_least)
             yield Pair(line, english, "" if defect else persian, defect)
 
 
 def text_in(value: Any) -> str | None:
-    """Return the text of a value on one line, of a list the first text; None if it has none."""
-    # ParsiNLU has lists of references.
-    if isinstance(value, list) and value:
+    """Return the text of a value, or of the first value of a list, on one line; None if there is no usable text."""
+    if isinstance(value, list) and value:  # ParsiNLU has lists of references
         value = value[0]
     if not isinstance(value, str) or "\0" in value or not _is_unicode(value):
         return None

@@ -40,13 +40,13 @@ def pairs_of_tmx(blocks: Iterable[bytes], label: str, *, drop_invalid: bool) -> 
 
     Raises CorpusError: the document has no pair, is cut off, or is in another encoding.
     """
-    languages: set[str] = set()  # the tags of all segments
+    language_tags: set[str] = set()  # of all segments, for the message on a document of other languages
     has_pairs = False
     for line, unit in _units(utf8_blocks(blocks, label), label):
-        # 1. The pair of the unit. One that is not well-formed keeps the beginning of its text, for the report.
+        # 1. The pair of the unit. If the unit is not well-formed, the pair has only the beginning of its text.
         try:
-            pair = _pair_of(_tree(unit), line, languages)
-        except expat.ExpatError:
+            pair = _pair_of(_tree(unit), line, language_tags)
+        except expat.ExpatError:  # also for bytes that are not UTF-8
             text = " ".join(_TAG.sub(" ", unit[:1000].decode("utf-8", "replace")).split())
             pair = Pair(line, text, "", BAD_ROW if is_utf8(unit) else str(Unreadable.INVALID_UTF8))
 
@@ -59,7 +59,7 @@ def pairs_of_tmx(blocks: Iterable[bytes], label: str, *, drop_invalid: bool) -> 
 
     # 3. A document of other languages has units, and none is a pair.
     if not has_pairs:
-        seen = ", ".join(code[:20] for code in sorted(languages)[:10]) or "none"
+        seen = ", ".join(code[:20] for code in sorted(language_tags)[:10]) or "none"
         raise CorpusError(f"{label}: no unit has English and Persian text in `<seg>`; its languages: {seen}")
 
 
@@ -68,16 +68,16 @@ def _units(blocks: Iterable[bytes], label: str) -> Iterator[tuple[int, bytes]]:
 
     Raises CorpusError: the document ends before its last tag, or a unit has no end.
     """
-    line = 1  # at the start of `data`
     data = b""  # what has arrived and is not read yet
+    line = 1  # the line on which `data[end:]` begins
     for block in blocks:
-        # 1. The parts in it that are whole: units, and comments, in which a unit does not count.
+        # 1. The whole parts of `data`: units, and comments. A unit inside a comment does not count.
         data += block
-        end = 0  # of the last whole part of `data`
+        end = 0  # of the last whole part
         for part in _PART.finditer(data):
             if not (part["end_of_comment"] or part["end_of_unit"]):  # the next block has its end
                 break
-            line += data.count(b"\n", end, part.start())  # those before the part
+            line += data.count(b"\n", end, part.start())  # the line ends between this part and the one before
             if part["end_of_unit"]:
                 yield line, part[0]
             line += part[0].count(b"\n")
@@ -110,12 +110,12 @@ def _character(entity: re.Match[bytes]) -> bytes:
     return entity[0] if characters is None else html.escape(characters).encode()
 
 
-def _pair_of(unit: Element, line: int, languages: set[str]) -> Pair:
-    """Return the pair of a unit that starts on `line`; add the tags of its languages to `languages`."""
+def _pair_of(unit: Element, line: int, language_tags: set[str]) -> Pair:
+    """Return the pair of a unit that starts on `line`; add the tags of its languages to `language_tags`."""
     segments: dict[LanguageCode, str] = {}
     for variant in unit.iter("tuv"):
         tag = variant.get("xml:lang") or variant.get("lang") or ""
-        languages.add(tag)
+        language_tags.add(tag)
         language = language_of(tag)
         segment = variant.find("seg")
         if language is not None and segment is not None and language not in segments:

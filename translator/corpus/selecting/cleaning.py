@@ -61,7 +61,9 @@ class CleanSource(NamedTuple):
 def clean_sources(
     config: CorpusConfig, rules: NormalizerRules, folder: Path, index: NearDuplicateIndex, processes: int
 ) -> list[CleanSource]:
-    """Read all sources once; write their texts below `folder`; memory: 33 bytes per pair.
+    """Read all sources once, write their texts below `folder`, and return the fates and keys of their pairs.
+
+    Memory: 33 bytes per pair.
 
     Sources for validation or testing lose only empty and unreadable pairs, so that filters do not change the meaning of
     a score. Raises CorpusError if a source cannot be read.
@@ -79,13 +81,14 @@ def clean_sources(
     def chunks() -> Iterator[Chunk]:
         for number, source in enumerate(config.sources):
             with contextlib.closing(read_pairs(source, notes[number].append)) as pairs:
-                bar = progress_bar(pairs, description=f"cleaning {source.name}", total=source.max_pairs, unit="pairs")
-                for chunk in chunks_of(bar):
+                description = f"cleaning {source.name}"
+                pairs_with_bar = progress_bar(pairs, description=description, total=source.max_pairs, unit="pairs")
+                for chunk in chunks_of(pairs_with_bar):
                     # A `Pair` becomes a plain tuple, which is pickled faster.
                     yield number, [(line, english, persian, defect) for line, english, persian, defect in chunk]
 
-    # 2. Clean the chunks in worker processes, and put those of each source together. They come back in the order of
-    # reading, so those of a source stand together.
+    # 2. Clean the chunks in worker processes, and join those of each source. The chunks come back in the order of
+    # reading, so those of one source follow each other. Each source has at least one.
     sources: list[CleanSource] = []
     with contextlib.closing(map_in_order(partial(Cleaner, config, rules), chunks(), processes)) as clean_chunks:
         for number, chunks_of_source in itertools.groupby(clean_chunks, attrgetter("number")):
@@ -118,7 +121,8 @@ class Cleaner:
         """Return the pairs of `chunk`, normalized, and the fate of each."""
         # 1. Normalize and filter each pair. Fold those that pass, so that their repetitions can be found.
         number, pairs = chunk
-        is_filtered = self._config.sources[number].use in ("auto", "train")  # held-out text loses only empty pairs
+        # Held-out text is not filtered: it loses only empty and unreadable pairs.
+        is_filtered = self._config.sources[number].use in ("auto", "train")
         fates: list[int] = []
         texts: list[tuple[str, str, str, str]] = []  # of each pair: both sides normalized, and both as read
         folded: list[tuple[str, str]] = []
@@ -153,7 +157,7 @@ class Cleaner:
 def _joined(chunks: Iterable[CleanChunk], notes: list[str], folder: Path, index: NearDuplicateIndex) -> CleanSource:
     """Join the chunks of a source; write its texts to `folder`, and folded texts and signatures to `index`."""
     folder.mkdir()
-    lines: list[Numbers] = []  # of each chunk, as are the next two
+    lines: list[Numbers] = []  # in this list and the next two, one array for each chunk
     fates: list[Fates] = []
     keys: list[Keys] = []
     with contextlib.ExitStack() as stack:

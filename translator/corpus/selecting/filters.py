@@ -180,7 +180,10 @@ _REPETITION_FROM: Final = 10  # words of a side; in shorter ones, like "ha ha ha
 
 
 def _is_repetition(sides: Sides, limit: float) -> bool:
-    """Return whether a side repeats more than `limit`, or half of it if the other has at most 1 repeated word pair."""
+    """Return whether the share of repeated words of a side is above `limit`.
+
+    The limit is halved if the other side repeats at most one pair of neighbouring words.
+    """
     source_share = _share_beyond(limit / 2, sides.words[0], sides.vocabularies[0])
     target_share = _share_beyond(limit / 2, sides.words[1], sides.vocabularies[1])
     if not source_share and not target_share:
@@ -193,10 +196,11 @@ def _is_repetition(sides: Sides, limit: float) -> bool:
 
 def _share_beyond(limit: float, words: Sequence[str], vocabulary: set[str]) -> float:
     """Return the share of repeated words, or 0 if it is `limit` at most."""
-    # Fast tests first: if nearly all words, or word pairs, are new, nothing repeats.
+    # Fast tests first: if nearly all words, or pairs of neighbouring words, are new, nothing repeats.
     count = len(words)
     if count < _REPETITION_FROM or count - len(vocabulary) <= limit * count:
         return 0.0
+    # A run of _RUN repeated words has _RUN - 1 repeated pairs.
     if _repeated_couples(words) < limit * count * (_RUN - 1) / _RUN:
         return 0.0
     share = _repeated_share(words)

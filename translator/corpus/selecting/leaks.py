@@ -19,6 +19,6 @@ def drop_leaks(fates: Fates, keys: Keys, split: int, held_out: Sequence[int]) ->
     """
     is_in_split = fates == split
     held_out_keys = keys[np.isin(fates, held_out)]
-    # The source last, so that it also names a pair whose sides both leak.
+    # The source comes last: for a pair whose sides both leak, its rule replaces that of the target.
     for side, rule in ((1, "target_held_out"), (0, "source_held_out")):
         fates[is_in_split & np.isin(keys[:, side], held_out_keys[:, side])] = fate_of(rule)

@@ -36,23 +36,23 @@ def signatures(texts: Sequence[str]) -> Hashes:
     """Return the band keys (N, BANDS) of N folded texts; 0 for one of fewer than `MINIMUM_NGRAMS` n-grams."""
     keys = np.zeros((len(texts), BANDS), dtype=np.uint64)
     shortest = MINIMUM_NGRAMS + NGRAM - 1
-    long_texts = [number for number, text in enumerate(texts) if len(text) >= shortest]
-    if not long_texts:
+    long_numbers = [number for number, text in enumerate(texts) if len(text) >= shortest]  # the texts with a signature
+    if not long_numbers:
         return keys
 
     # 1. The first n-gram of each text in each of the random orders of all n-grams.
     minima_of_blocks = []
-    for start in range(0, len(long_texts), _BLOCK):
-        block = long_texts[start : start + _BLOCK]
+    for start in range(0, len(long_numbers), _BLOCK):
+        block = long_numbers[start : start + _BLOCK]
         minima_of_blocks.append(_minima([texts[number] for number in block]))
     minima = np.concatenate(minima_of_blocks, axis=1)  # (BANDS * ROWS, long texts)
 
     # 2. The key of a band: its ROWS first n-grams as one number, and never 0, which means that there is no signature.
-    band_keys = np.zeros((BANDS, len(long_texts)), dtype=np.uint64)
+    band_keys = np.zeros((BANDS, len(long_numbers)), dtype=np.uint64)
     for row in range(ROWS):
-        minima_of_row = minima[row::ROWS]  # (BANDS, long texts): one of the ROWS neighbours of each band
+        minima_of_row = minima[row::ROWS]  # (BANDS, long texts): number `row` of the ROWS minima of each band
         band_keys = band_keys * _BASE + minima_of_row
-    keys[long_texts] = np.maximum(mix(band_keys, 0), np.uint64(1)).T
+    keys[long_numbers] = np.maximum(mix(band_keys, 0), np.uint64(1)).T
     return keys
 
 
@@ -61,11 +61,11 @@ def _minima(texts: Sequence[str]) -> NDArray[np.uint32]:
     # 1. Every n-gram of the joined texts as a number.
     characters = np.frombuffer("".join(texts).encode("utf-32-le"), dtype="<u4").astype(np.uint64)
     count = len(characters) - NGRAM + 1
-    values = characters[:count]
+    ngrams = characters[:count]
     for offset in range(1, NGRAM):
-        values = values * _BASE + characters[offset : offset + count]
+        ngrams = ngrams * _BASE + characters[offset : offset + count]
 
-    # 2. Without those that reach into the next text. Each text but the last loses NGRAM - 1 of them.
+    # 2. Leave out the n-grams that reach into the next text: the last NGRAM - 1 of each text but the last.
     ends = np.fromiter(itertools.accumulate(map(len, texts)), dtype=np.int64, count=len(texts))
     is_inside = np.ones(count, dtype=np.bool_)
     for overhang in range(1, NGRAM):
@@ -73,9 +73,9 @@ def _minima(texts: Sequence[str]) -> NDArray[np.uint32]:
     starts = np.zeros(len(texts), dtype=np.int64)  # of each text among the remaining n-grams
     starts[1:] = ends[:-1] - (NGRAM - 1) * np.arange(1, len(texts))
 
-    # 3. The first n-gram of each text in each order: the smallest product, modulo 2 ** 32, of a hash and the number of
+    # 3. The first n-gram of a text in an order has the smallest product, modulo 2 ** 32, of its hash and the number of
     # the order. The array of products is the largest one here, so it is reused.
-    hashes = (mix(values[is_inside], 0) >> np.uint64(32)).astype(np.uint32)
+    hashes = (mix(ngrams[is_inside], 0) >> np.uint64(32)).astype(np.uint32)
     smallest = np.empty((len(_ORDERS), len(texts)), dtype=np.uint32)
     products = np.empty_like(hashes)
     for order, row in zip(_ORDERS, smallest, strict=True):
@@ -132,7 +132,7 @@ class NearDuplicateIndex:
 
         # 1. Which pairs to compare, by all bands. A comparison of two places in `candidates` is one integer: the later
         # place times `count`, plus the earlier one. So `np.unique` sorts by the later place and removes repetitions.
-        count = len(candidates)
+        count = len(candidates)  # not of all pairs
         comparisons = np.empty(0, dtype=np.int64)
         for band in range(BANDS):
             later_places, earlier_places = _places_with_equal_keys(bands[candidates, band])
@@ -144,7 +144,7 @@ class NearDuplicateIndex:
         for comparison in comparisons:
             later_place, earlier_place = divmod(int(comparison), count)
             later, earlier = int(candidates[later_place]), int(candidates[earlier_place])
-            if survivors[later] >= 0:  # it is dropped already
+            if survivors[later] >= 0:  # the later pair is dropped already
                 continue
             survivor = earlier if survivors[earlier] < 0 else int(survivors[earlier])
             later_ngrams, survivor_ngrams = ngrams(later), ngrams(survivor)
@@ -155,7 +155,7 @@ class NearDuplicateIndex:
         return survivors
 
     def _ngrams(self, number: int) -> set[str]:
-        """Return the set of n-grams of a pair, of which the file has the folded text."""
+        """Return the set of n-grams of the folded text of a pair, read from the file."""
         start, end = self._ends[number], self._ends[number + 1]
         self._texts.seek(start)
         text = self._texts.read(end - start).decode()
@@ -173,14 +173,14 @@ def _places_with_equal_keys(keys: Hashes) -> tuple[Numbers, Numbers]:
     order = order[np.argsort(keys[order], kind="stable")]
     ordered_keys = keys[order]
 
-    # 2. In this order: where a key is equal to the one before it, and where the run of each key begins. A run begins
-    # where a key is not repeated.
+    # 2. In this order, equal keys form a run: where a key equals the one before it (`repeated`), and where the run of
+    # each key begins (`run_starts`).
     repeated = np.flatnonzero(ordered_keys[1:] == ordered_keys[:-1]) + 1
-    begins = np.arange(len(order))
-    begins[repeated] = 0
-    begins = np.maximum.accumulate(begins)  # carries each beginning on through its run
+    run_starts = np.arange(len(order))
+    run_starts[repeated] = 0
+    run_starts = np.maximum.accumulate(run_starts)  # carries each start on through its run
 
     # 3. Each repeated place twice: with the first place of its run, and with the one before it.
-    first = order[begins[repeated]]
-    last = order[repeated - 1]
-    return np.tile(order[repeated], 2), np.concatenate([first, last])
+    first_places = order[run_starts[repeated]]
+    last_places = order[repeated - 1]
+    return np.tile(order[repeated], 2), np.concatenate([first_places, last_places])

@@ -43,12 +43,12 @@ _PERSIAN_NUMBERS: Final = _spelled(
 
 
 def number_agreement(source: str, target: str) -> float:
-    """Return the share of the numbers of a side that the other side has too, the larger of both sides' shares.
+    """Return the share of the numbers of a side that the other side has too: the larger of the two sides' shares.
 
-    It is 1 if a side has no numbers, or for a date of the Persian calendar. The other side may also spell a number in
-    words, or write a decade short (1970s, دهه ۷۰). A list number at the beginning is ignored.
+    The share is 1 if a side has no numbers, or for a date of the Persian calendar. The other side may also spell a
+    number in words, or write a decade short (1970s, دهه ۷۰). A list number at the beginning is ignored.
     """
-    # 1. Numbers that agree as a whole: they differ in their separators only, or are dates of two calendars.
+    # 1. Numbers that count as equal as a whole: they differ in their separators only, or may be dates of two calendars.
     source_numbers, target_numbers = numbers_of(source), numbers_of(target)
     has_same_digits = "".join(source_numbers) == "".join(target_numbers)
     if has_same_digits or _PERSIAN_DATE.search(target) or _same_year(source_numbers, target_numbers):
@@ -60,7 +60,7 @@ def number_agreement(source: str, target: str) -> float:
     if not source_set or not target_set:
         return 1.0
 
-    # 3. Those that the other side has in any form, as shares.
+    # 3. The numbers of each side that the other side has in any form, as shares.
     source_in_target = source_set & _numbers_in_any_form(target_numbers, target, _PERSIAN_NUMBERS)
     target_in_source = target_set & _numbers_in_any_form(source_numbers, source, _ENGLISH_NUMBERS)
     return max(len(source_in_target) / len(source_set), len(target_in_source) / len(target_set))

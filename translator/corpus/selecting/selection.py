@@ -29,8 +29,8 @@ def select_pairs(
 
     Raises CorpusError: a source has fewer pairs than the configuration holds out.
     """
-    # The pairs of all sources, one after another; a pair that is not dropped has the fate TRAIN until step 4. Those of
-    # held-out sources, here called test sets, lose nothing to steps 1 to 3.
+    # The pairs of all sources, one after another; a pair that is not dropped has the fate TRAIN until step 4. Sources
+    # that are held out as a whole, here called test sets, lose nothing to steps 1 to 3; all others are cleaned.
     sizes = [len(source_fates) for source_fates in fates]
     is_cleaned = np.repeat([source.use in ("auto", "train") for source in config.sources], sizes)
     all_keys = np.concatenate(keys)
@@ -41,8 +41,8 @@ def select_pairs(
     if config.filters.duplicates:
         _drop_beyond(1, whole_pairs(all_keys), all_fates, is_cleaned, "duplicate")
 
-    # 2. Drop near-duplicates, at first without the test sets. With them, a pair A near a test set would be dropped for
-    # that, and a pair B near A would be compared with the test set only, and stay.
+    # 2. Drop near-duplicates, at first without the test sets. With them, a pair A near a test pair would be dropped for
+    # that; a pair B near A would then be compared with the test pair in place of A, and stay.
     threshold = config.filters.near_duplicates
     is_near_test_set = np.zeros(len(all_keys), dtype=np.bool_)
     if threshold is not None:
@@ -54,7 +54,7 @@ def select_pairs(
         if is_of_test_set.any():
             candidates = [np.flatnonzero(is_of_test_set), np.flatnonzero(is_cleaned & (all_fates == TRAIN))]
             originals = near_duplicates(np.concatenate(candidates), threshold)
-            repeats_test_pair = ~is_cleaned[originals]  # without meaning where there is no original
+            repeats_test_pair = ~is_cleaned[originals]  # without meaning where the original is -1
             is_near_test_set = is_cleaned & (originals >= 0) & repeats_test_pair
 
     # 3. Drop pairs with a side that ten earlier ones have.
@@ -66,10 +66,11 @@ def select_pairs(
     for source, source_fates, source_keys in zip(config.sources, fates_of_sources, keys, strict=True):
         is_kept = source_fates == TRAIN
         if is_kept.any():
-            source_fates[is_kept] = assign_splits(source, config.split, source_keys[is_kept, 0])
+            english_keys = source_keys[is_kept, 0]
+            source_fates[is_kept] = assign_splits(source, config.split, english_keys)
 
-    # 5. Drop leaks, and near-duplicates of test sets. Validation first: a pair that it loses forbids nothing to
-    # training.
+    # 5. Drop leaks, and near-duplicates of test sets. Validation loses its leaks first, so that a pair that it loses
+    # keeps nothing out of training.
     drop_leaks(all_fates, all_keys, VALIDATION, held_out=(TEST,))
     drop_leaks(all_fates, all_keys, TRAIN, held_out=(TEST, VALIDATION))
     all_fates[is_near_test_set & np.isin(all_fates, (TRAIN, VALIDATION))] = fate_of("near_held_out")

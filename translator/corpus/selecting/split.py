@@ -59,10 +59,15 @@ def held_out_size(setting: int | Literal["auto"], count: int) -> int:
 def assign_splits(source: SourceConfig, config: SplitConfig, source_keys: Hashes) -> Fates:
     """Return the split of each kept pair of `source`, in order, given the keys (N,) of its English sides.
 
-    `block` without `block_size` holds out the last `validation` + `test` pairs; with it, whole blocks drawn by seed
-    until a split is full (the last block is cut). `hash` holds out the pairs with the smallest mixed source keys,
-    whatever the line order. Pairs of two splits with equal sources are dropped later. A CorpusError says that the
-    source has too few pairs.
+    A source with a `use` other than `auto` belongs to that split. Of others, `config.method` tells what is held out:
+
+    - `block` without `block_size`: the last pairs;
+    - `block` with `block_size`: whole blocks, drawn by seed, until a split is full (its last block is cut);
+    - `hash`: the pairs with the smallest mixed keys, whatever the order of the lines.
+
+    Pairs of two splits with equal English sides are dropped later.
+
+    Raises CorpusError: the source has too few pairs.
     """
     # 1. A source for one split.
     count = len(source_keys)
