@@ -29,7 +29,7 @@ def search_copy(model: Transformer, precision: Literal["float32", "bf16"] = "flo
             if not isinstance(linear, nn.Linear):
                 continue
             if precision == "bf16":
-                # The outer projection would round the hidden values anyway.
+                # The inner projection of a feed-forward may return bf16, because the outer one rounds its input anyway.
                 is_inner = isinstance(parent, FeedForward) and name == "inner"
                 setattr(parent, name, RoundedLinear(linear, narrow=is_inner))
             else:
