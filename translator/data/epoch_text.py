@@ -78,7 +78,7 @@ class EpochText:
             source_rows.append(source_row)
             target_rows.append(target_row)
 
-        # 3. They replace the stored ones.
+        # 3. Replace the stored ids of these pairs.
         return _with_rows(source, places, source_rows), _with_rows(target, places, target_rows)
 
     def lengths(self, draws: Draws) -> tuple[Numbers, Numbers]:
@@ -113,9 +113,10 @@ class EpochText:
         plain_pair = SidePair(source=plain_source, target=plain_target)
         changed_pair = self._augmentation.apply(plain_pair, changes, f"{self.seed} {epoch} {pair} {repetition}")
 
-        # 2. Encode it. A pair of which a side is too long now stays as it was.
+        # 2. Encode the changed text. If a side is too long now, the pair stays as it was.
         rows = [model.encode_one(text) for model, text in zip(self.models, changed_pair, strict=True)]
-        if max(map(len, rows)) + 1 > self.max_length:  # with the special token
+        longer_side = max(map(len, rows)) + 1  # with the special token
+        if longer_side > self.max_length:
             return source.ids, target.ids
         source_row, target_row = rows
         return np.array(source_row, np.int32), np.array(target_row, np.int32)
@@ -129,7 +130,7 @@ def _with_rows(rows: FlatRows, places: Numbers, new_rows: Sequence[Ids]) -> Flat
     lengths = rows.lengths.copy()  # (N,)
     lengths[places] = [len(row) for row in new_rows]
 
-    # 2. Sentences keep their order, so all new tokens are copied at once, and all old ones that stay.
+    # 2. Copy all new tokens at once, and all old tokens that stay: both are in the order of the sentences.
     is_new_token = np.repeat(is_replaced, lengths)  # (tokens of the result,)
     is_old_token = ~is_new_token
     token_stays = np.repeat(~is_replaced, rows.lengths)  # (tokens of `rows`,)
