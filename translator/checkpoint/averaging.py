@@ -84,7 +84,7 @@ def _steps_to_average(folder: Path, count: int, which: str) -> list[int]:
 def _mean_weights(checkpoints: Sequence[Path]) -> tuple[CheckpointState, dict[str, Tensor]]:
     """Return the state of the newest of `checkpoints`, which is the last, and the mean of the weights of all.
 
-    The sum is in float64, and only one checkpoint at a time is in memory.
+    The sum is in float64. Besides it and the newest, only one checkpoint at a time is in memory.
     """
     # 1. Begin with the newest one, whose state is returned.
     newest = checkpoints[-1]

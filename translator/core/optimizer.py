@@ -65,7 +65,7 @@ def drops(step: int, settings: ScheduleSettings, seconds: float = 0.0) -> bool:
 
 
 def _decay_progress(step: int, settings: ScheduleSettings, seconds: float) -> float:
-    """Return how much of the decay is over: 0 up to the end of the warm-up, 1 from `max_steps` on."""
+    """Return how much of the decay is over, by planned steps: 0 up to `warmup_steps`, 1 from `max_steps` on."""
     decay_steps = max(1, settings.max_steps - settings.warmup_steps)
     steps_after_warmup = _planned_step(step, settings, seconds) - settings.warmup_steps
     return min(1.0, max(0.0, steps_after_warmup / decay_steps))

@@ -187,8 +187,8 @@ def beam_search(
             row_sentences = sentences.repeat_interleave(width)  # (R,)
             forbidden = constraints.forbidden(produced.flatten(0, 1), row_sentences, logits.size(1))
 
-        # 2. Find the 2 W best extensions of every beam, and record them with back-pointers: a parent is a place in the
-        # beam, and `ranks` has the rank that each hypothesis of the beam had among the extensions before.
+        # 2. Find the 2 W best extensions of every beam, and record them with back-pointers. A parent is a place in the
+        # beam; `ranks` has the rank that the hypothesis at each place had among the extensions of the step before.
         extension_scores, parents, extension_tokens = best_extensions(scores, logits, forbidden, top_k)  # (n, 2 W) each
         back_pointers = ranks.gather(1, parents)
         steps.append(BeamStep(sentences, back_pointers, extension_tokens, extension_scores))

@@ -33,7 +33,7 @@ VERSION: Final = 8  # increased when the same settings give other pieces
 _KEPT_PAIRS: Final = 20_000  # changed pairs whose ids are kept, a few MB
 
 
-@dataclass(frozen=True, eq=False)  # an object is a key of the cache of `_changed_row`
+@dataclass(frozen=True, eq=False)  # an object is a key of the cache of `_changed_rows`
 class EpochText:
     """All that determines the ids of an epoch; picklable, as another process opens its files itself."""
 
@@ -61,7 +61,7 @@ class EpochText:
         return np.asarray(draws.changes.any(axis=1))
 
     def ids(self, draws: Draws) -> tuple[FlatRows, FlatRows]:
-        """Return the ids of the sources and the targets of the pairs."""
+        """Return the ids of the sources and the targets of the drawn pairs, with the changes that each pair gets."""
         # 1. The stored ids of all pairs.
         source, target = self.store.flat(draws.pairs)
         places = np.flatnonzero(self.is_changed(draws))
@@ -74,7 +74,7 @@ class EpochText:
         source_rows = []
         target_rows = []
         for pair, repetition, changes in zip(*columns, strict=True):
-            source_row, target_row = self._changed_row(draws.epoch, pair, repetition, tuple(changes))
+            source_row, target_row = self._changed_rows(draws.epoch, pair, repetition, tuple(changes))
             source_rows.append(source_row)
             target_rows.append(target_row)
 
@@ -93,7 +93,7 @@ class EpochText:
         return Augmentation(self.augmentation, list(self.models[0].placeholders))
 
     @functools.lru_cache(maxsize=_KEPT_PAIRS)  # noqa: B019 - a training has one object, until its end
-    def _changed_row(self, epoch: int, pair: int, repetition: int, changes: tuple[bool, ...]) -> tuple[Ids, Ids]:
+    def _changed_rows(self, epoch: int, pair: int, repetition: int, changes: tuple[bool, ...]) -> tuple[Ids, Ids]:
         """Return the ids of both sides of a pair in an epoch, without special tokens.
 
         The plan of an epoch needs the lengths of these ids, and its batches need the ids: in a small corpus, the cache
@@ -123,7 +123,7 @@ class EpochText:
 
 
 def _with_rows(rows: FlatRows, places: Numbers, new_rows: Sequence[Ids]) -> FlatRows:
-    """Return `rows` with other ids for the sentences at `places`, which are ascending."""
+    """Return `rows` with `new_rows` in place of the sentences at `places`, which are ascending."""
     # 1. The new lengths of the sentences.
     is_replaced = np.zeros(len(rows.lengths), np.bool_)  # (N,)
     is_replaced[places] = True

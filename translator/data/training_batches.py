@@ -72,12 +72,13 @@ class EpochPlan(NamedTuple):
         rows_of_rank = math.ceil(batch_rows / world_size)
         begin_of_rank = min(begin + rank * rows_of_rank, end)
         end_of_rank = min(begin_of_rank + rows_of_rank, end)
+        places_of_rank = self.rows.pairs_of(begin_of_rank, end_of_rank)
 
-        # 2. What all ranks share: the number of target tokens, and the place after the batch.
+        # 2. All ranks share the number of target tokens in the whole batch, and the place after the batch.
         places = self.rows.pairs_of(begin, end)
         epoch = self.draws.epoch
         return PlannedBatch(
-            draws=self.draws.at(self.rows.pairs_of(begin_of_rank, end_of_rank)),
+            draws=self.draws.at(places_of_rank),
             pair_counts=self.rows.pair_counts(begin_of_rank, end_of_rank, rows_of_rank),
             target_tokens=int(self.target_lengths[places].sum()),
             next_position=DataPosition(epoch, end) if end < len(self.rows) else DataPosition(epoch + 1, 0),

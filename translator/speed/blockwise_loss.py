@@ -114,7 +114,7 @@ def _loss_and_gradient(logits: Tensor, labels: Tensor, smoothing: float) -> Loss
     label_column = labels.unsqueeze(1)  # (M, 1)
 
     # 1. The loss: -log p(label) = log Σ exp(logits) - logit of the label. Subtracting the largest logit from all logits
-    # does not change it, and prevents overflow.
+    # does not change the loss, and prevents overflow.
     logits.sub_(logits.amax(dim=1, keepdim=True))
     label_logits = logits.gather(1, label_column).squeeze(1)
     logit_sums = logits.sum(dim=1)

@@ -106,7 +106,7 @@ def _train_and_evaluate(
 ) -> TrainingOutcome:
     """Train on the prepared data, evaluate, and return the outcome.
 
-    `changes` are those of the settings since the last start, for the record of this one.
+    `changes` are the settings that changed since the last start, to be recorded.
     """
     # 1. The trainer, which resumes from the last checkpoint.
     device = distributed.device(choose_device(config.run.device))

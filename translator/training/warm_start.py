@@ -40,7 +40,7 @@ def initialize(model: Transformer, subword: SubwordPair, config: Config) -> list
     """Copy matching weights of `training.initialize_from` into the new `model`; return log lines.
 
     The source is the moving average in the checkpoint, or else its weights. In layers, weights of the same name and
-    shape match. In embeddings and output head, rows match whose pieces have the same text.
+    shape match. In embeddings and output head, the rows of pieces with the same text match.
 
     Raises:
         RunError: as `initial_checkpoint`.
