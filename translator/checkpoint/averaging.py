@@ -71,7 +71,7 @@ def _steps_to_average(folder: Path, count: int, which: str) -> list[int]:
         steps = steps_saved(folder)[::-1]
         kind, key = "", "training.keep_checkpoints"
 
-    # 2. There must be enough: `key` is the setting of a run that keeps more.
+    # 2. There must be enough of them; `key` names the setting by which a run saves more.
     if len(steps) < count:
         available = f"{len(steps)} (steps {', '.join(map(str, sorted(steps)))})" if steps else "none"
         advice = f"ask for fewer, or train with a higher {key}"
@@ -82,11 +82,11 @@ def _steps_to_average(folder: Path, count: int, which: str) -> list[int]:
 
 
 def _mean_weights(checkpoints: Sequence[Path]) -> tuple[CheckpointState, dict[str, Tensor]]:
-    """Return the state of the last of `checkpoints`, and the mean of all their weights.
+    """Return the state of the newest of `checkpoints`, which is the last, and the mean of the weights of all.
 
-    The sum is in float64, and only one checkpoint at a time is in memory.
+    The sum is in float64. Besides it and the newest, only one checkpoint at a time is in memory.
     """
-    # 1. Begin with the newest, which gives the state.
+    # 1. Begin with the newest one, whose state is returned.
     newest = checkpoints[-1]
     state, newest_weights = load_weights(newest)
     sums = {name: tensor.double() for name, tensor in newest_weights.items()}

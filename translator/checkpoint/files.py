@@ -159,8 +159,6 @@ def are_finite(tensors: Iterable[Tensor]) -> bool:
 def _read_tensors(path: Path, name: TensorFile, digests: Mapping[TensorFile, str]) -> dict[str, Tensor]:
     """Return the tensors of one file; empty if the checkpoint does not include it.
 
-    The checksum may be right where the content is not safetensors, if another program wrote both.
-
     Raises DamagedCheckpointError: the file is unreadable, or has the wrong checksum.
     """
     if name not in digests:
@@ -172,5 +170,5 @@ def _read_tensors(path: Path, name: TensorFile, digests: Mapping[TensorFile, str
         return load_file(file)
     except OSError as error:
         raise DamagedCheckpointError(f"cannot read {file} ({error.strerror})", path) from error
-    except SafetensorError as error:
+    except SafetensorError as error:  # with the right checksum, if another program wrote file and checksum
         raise DamagedCheckpointError(f"cannot read {file} ({error})", path) from error

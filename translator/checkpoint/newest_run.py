@@ -19,14 +19,14 @@ def newest_finished_run(folder: Path) -> Path | None:
     if folder.is_dir():
         os.scandir(folder).close()
 
-    # The states of all newest checkpoints. `**` follows no links, and a run may be a link to another disk.
+    # The states of all newest checkpoints. `**` follows no links, but `*` does: a run may be a link to another disk.
     last_state = f"checkpoints/{LAST}/{STATE_FILE}"
     states = {*folder.glob(f"*/{last_state}"), *folder.glob(f"**/{last_state}")}
 
     # The first usable run, from the latest on.
     for file in sorted(states, key=lambda file: file.stat().st_mtime, reverse=True):
         try:
-            run = RunFolder.open(file.parents[2])
+            run = RunFolder.open(file.parents[2])  # of RUN/checkpoints/last/state.json
             if _is_finished(run):
                 return run.path
         except (TranslatorError, OSError):

@@ -19,7 +19,7 @@ def newest_whole(folder: Path) -> LoadedCheckpoint | None:
 
     Raises CheckpointError: all checkpoints are damaged, or the format of one is unsupported.
     """
-    # Try the newest first. What is wrong with damaged ones is told when it is clear which one replaces them.
+    # Try the newest first. Warn of damaged ones only when a whole one is found, since the warning names it.
     damages = []
     for step in reversed(steps_saved(folder)):
         try:
@@ -74,7 +74,7 @@ def remove_old_checkpoints(folder: Path, keep: int, keep_best: int) -> None:
 
     Args:
         folder: the checkpoints of a run, of which the newest is whole.
-        keep: number of the newest checkpoints that stay.
+        keep: number of the newest checkpoints that stay, at least 1.
         keep_best: number of the best ones that stay.
     """
     kept_steps = {*steps_saved(folder)[-keep:], *ranked_steps(folder)[:keep_best]}
@@ -87,6 +87,6 @@ def remove_old_checkpoints(folder: Path, keep: int, keep_best: int) -> None:
             # Renamed first, so that a kill during the deletion leaves no folder that looks intact.
             shutil.rmtree(path.rename(folder / f".{path.name}.old"))
 
-    # What a kill left of earlier deletions.
+    # Delete what a kill left of earlier deletions.
     for remains in folder.glob(".step-*.old"):
         shutil.rmtree(remains, ignore_errors=True)

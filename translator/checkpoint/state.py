@@ -129,14 +129,14 @@ def find_checkpoint(folder: Path, name: str) -> Path:
     if folder_name == BEST and not os.path.lexists(folder / BEST):
         folder_name = LAST
 
-    # 2. A run that was copied without its links has a newest checkpoint all the same.
+    # 2. Without a link `last`, as in a run that was copied without links, take the newest checkpoint.
     steps = steps_saved(folder)
     if folder_name == LAST and steps and not (folder / LAST).is_dir():
         return step_folder(folder, steps[-1])
 
-    # 3. Any other name must exist.
-    is_name = folder_name in (BEST, LAST, AVERAGED) or _STEP_NAME.fullmatch(folder_name)  # never a path
-    if is_name and (folder / folder_name).is_dir():
+    # 3. Any other name must exist, and must not be a path, such as `../x`.
+    is_valid_name = folder_name in (BEST, LAST, AVERAGED) or _STEP_NAME.fullmatch(folder_name)
+    if is_valid_name and (folder / folder_name).is_dir():
         return (folder / folder_name).resolve()
     advice = "make it with `translator average`; " if name == AVERAGED else ""
     raise CheckpointError(f"no checkpoint `{name}` in {folder}; {advice}{other_checkpoints(folder)}")
@@ -184,7 +184,7 @@ def read_checkpoint(path: Path) -> PinnedCheckpoint:
     except RecordError as error:
         raise DamagedCheckpointError(f"cannot read {file} ({error})", path) from error
 
-    # 2. Compare it with what is there. A renamed folder would be resumed under another step.
+    # 2. Compare it with the folder: its name, because a renamed one would be resumed at a wrong step, and its files.
     step_name = _STEP_NAME.fullmatch(path.name)
     if step_name and int(step_name[1]) != description.state.step:
         raise DamagedCheckpointError(f"{file} is of step {description.state.step}, unlike its folder", path)

@@ -129,10 +129,10 @@ class SelfAttention(MultiHeadAttention):
         rotation: Tensor | None = None,
         cache: LayerCache | None = None,
     ) -> Tensor:
-        """Return (R, L, D): every position of `x` attends to the allowed positions of `x`.
+        """Return (R, L, D): every position of `x` attends to the allowed positions of `x` and of the cache, if any.
 
         Args:
-            x: (R, L, D). With a cache: (n, w, D), the newest position of each hypothesis.
+            x: (R, L, D). With a cache: (n, w, D), the newest position of w hypotheses of each of n sentences.
             mask: see `attention_weights`; None allows all positions.
             rotation: what `RotaryPositions` returns for the positions of `x`.
             cache: in a search step, the cache of this layer. It has the keys and values of earlier positions, and
@@ -142,7 +142,8 @@ class SelfAttention(MultiHeadAttention):
         if cache is None:
             context = self.kernel(query, key, value, mask, self.active_dropout)
         else:
-            # A hypothesis attends to its newest position and to the earlier ones.
+            # A hypothesis attends to its newest position and to the earlier ones. A step has few queries, for which
+            # `attend` is faster than the kernel.
             all_keys, all_values = cache.append(KeyValue(key, value))  # (n, H, keys so far, K) each
             context = attend(query, all_keys, all_values, mask)
         y: Tensor = self.output(merge_heads(context))

@@ -145,7 +145,7 @@ def collate(
     target_lengths = target_lengths.astype(np.int64)
     source_fields = _fields_of_side(source_ids, source_lengths, pair_counts, row_length)  # (4, R, L)
     target_fields = _fields_of_side(target_ids, target_lengths, pair_counts, row_length)  # (4, R, L)
-    # The first field, ids with SOS, is the input of the decoder: the source has none.
+    # The first field of a side, its ids with SOS, is the decoder's input. The source does not need this field.
     fields = np.concatenate((source_fields[1:], target_fields))  # (7, R, L)
     return Batch(
         fields=torch.from_numpy(fields),
@@ -159,9 +159,10 @@ def collate(
 def _fields_of_side(ids: Ids, lengths: Numbers, pair_counts: Numbers, row_length: int) -> Numbers:
     """Return the fields (4, R, L) of one side: ids with SOS, ids with EOS, sentence numbers, positions.
 
-    The arguments are those of `collate`. All M tokens of the side are placed at once, without a loop over sentences.
+    The arguments are those of `collate`: `lengths` count a special token per sentence, `ids` have none. All M tokens of
+    the side are placed at once, without a loop over sentences.
     """
-    # 1. Of each sentence: its row, its number in the row, and its offset from the beginning of the row.
+    # 1. For each of the N sentences: its row, its number in the row, and its offset from the beginning of the row.
     begins = np.cumsum(lengths) - lengths  # (N,) place of its first token among all M tokens
     row_starts = np.cumsum(pair_counts) - pair_counts  # (R,) index of the first sentence of each row
     row = np.repeat(np.arange(len(pair_counts)), pair_counts)  # (N,)
@@ -169,17 +170,18 @@ def _fields_of_side(ids: Ids, lengths: Numbers, pair_counts: Numbers, row_length
     number = np.arange(1, len(lengths) + 1) - first_in_row  # (N,) from 1
     offset = begins - begins[first_in_row]  # (N,) in tokens
 
-    # 2. Of each token: its position in its sentence, and its cell in the flat (R · L,) row tensor.
+    # 2. For each of the M tokens: its position in its sentence, and its cell in the flat (R · L,) row tensor.
     position = np.arange(int(lengths.sum())) - np.repeat(begins, lengths)  # (M,)
     cells = np.repeat(row * row_length + offset, lengths) + position  # (M,)
 
-    # 3. Its ids, in two forms. A sentence has one token more than ids: SOS before them, or EOS after them.
+    # 3. The id of each token, in two forms: a sentence begins with SOS in the first, and ends with EOS in the second.
     with_sos = np.full(len(cells), SOS, np.int64)
     with_sos[position > 0] = ids
+    last_position = np.repeat(lengths - 1, lengths)  # (M,) of the token's sentence
     with_eos = np.full(len(cells), EOS, np.int64)
-    with_eos[position < np.repeat(lengths - 1, lengths)] = ids
+    with_eos[position < last_position] = ids
 
-    # 4. Each token goes to its cell; cells without one stay 0, which is PAD.
+    # 4. Put each token into its cell; cells without a token stay 0, which is PAD.
     numbers = np.repeat(number, lengths)  # (M,)
     fields = np.zeros((4, len(pair_counts), row_length), np.int64)
     for field, values in zip(fields, (with_sos, with_eos, numbers, position), strict=True):
@@ -188,9 +190,9 @@ def _fields_of_side(ids: Ids, lengths: Numbers, pair_counts: Numbers, row_length
 
 
 def collate_rows(rows: Sequence[Sequence[tuple[Sequence[int], Sequence[int]]]], row_length: int | None = None) -> Batch:
-    """Return the batch whose rows hold these pairs of ids without special tokens, numbered from 0.
+    """Return the batch of `rows`, each a sequence of pairs; a pair is the ids of both sides, without special tokens.
 
-    `row_length` is L; by default, that of the longest row.
+    The pairs are numbered from 0. `row_length` is L; by default, that of the longest row.
 
     >>> batch = collate_rows([[([7, 8], [10]), ([9], [11, 12])]])
     >>> batch.source.tolist()  # 3 is EOS, 0 is PAD
@@ -204,7 +206,7 @@ def collate_rows(rows: Sequence[Sequence[tuple[Sequence[int], Sequence[int]]]], 
     >>> batch.target_position.tolist()
     [[0, 1, 0, 1, 2]]
     """
-    # 1. The pairs of all rows, one after the other.
+    # 1. The pairs of all rows, one after the other; their lengths include a special token.
     pairs: list[tuple[Sequence[int], Sequence[int]]] = []
     for row in rows:
         pairs += row
@@ -222,7 +224,7 @@ def collate_rows(rows: Sequence[Sequence[tuple[Sequence[int], Sequence[int]]]], 
             row_targets = sum(len(target) + 1 for _, target in row)
             row_length = max(row_length, row_sources, row_targets)
 
-    # 3. The ids of each side as one array; without pairs it is empty, since numpy cannot concatenate no arrays.
+    # 3. Join the ids of each side. numpy cannot concatenate an empty list, so without pairs `nothing` replaces it.
     nothing = [np.zeros(0, np.int32)]
     return collate(
         source_ids=np.concatenate(sources or nothing),

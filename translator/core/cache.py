@@ -66,17 +66,17 @@ class LayerCache:
         return KeyValue(key=self._source.key[:count], value=self._source.value[:count])
 
     def append(self, new: KeyValue) -> KeyValue:
-        """Append one target position (n, H, w, K), and return all keys and values, (n, H, T * W, K) each."""
+        """Append the keys and values of a position, (n, H, w, K) each; return those of all, (n, H, T * W, K) each."""
         if self.length == len(self._positions):
             self._grow(new.key)
         count = len(new.key)  # n
-        # Write the newest entries. If w is 1, each of the W hypotheses gets the same one.
+        # Write the newest entries. At the first step w is 1, and the assignment copies the entry to all W hypotheses.
         newest = self._positions[self.length][:count]  # (n, 2, H, W, K)
         newest[:, 0] = new.key
         newest[:, 1] = new.value
         self.length += 1
         # Return the entries of all hypotheses of a sentence. The biases of the step let each hypothesis attend only to
-        # those of its branch.
+        # the entries of its branch.
         end = self.length * self.width
         return KeyValue(
             key=self._all.key[:count, :, :end],
@@ -93,10 +93,10 @@ class LayerCache:
 
     def _grow(self, like: Tensor) -> None:
         """Increase the capacity, for positions of the shape and type of `like` (n, H, w, K)."""
-        # At the first position, make the buffer for all B sentences; later, copy a full one into one of twice its size.
+        # At the first position, no sentence has left: n is B. Later, copy the full buffer into one of twice its size.
         if self._buffer is None:
             sentences, heads, _, head_width = like.shape
-            shape = (FIRST_CAPACITY, self.width, 2, sentences, heads, head_width)
+            shape = (FIRST_CAPACITY, self.width, 2, sentences, heads, head_width)  # (C, W, 2, B, H, K)
             buffer = like.new_empty(shape)
         else:
             shape = (2 * self.length, *self._buffer.shape[1:])
@@ -140,8 +140,8 @@ class DecoderCache:
         Args:
             layers: one for each decoder layer.
             cross_mask: (B, 1, 1, S) bool, True = may attend.
-            heads: H.
-            width: W.
+            heads: H, the attention heads of a layer.
+            width: W, the hypotheses of a sentence.
             dtype: type of the attention scores.
         """
         self.layers = layers
@@ -153,12 +153,13 @@ class DecoderCache:
         self._lane_of_sentence: Tensor | None = None
         self._sentence_in_lane: Tensor | None = None
 
-        # The biases on the source never change; those on the target grow by W entries in each step.
+        # Biases: 0 = may attend, -inf = may not. Those on the source never change. Those on the target, `_branches`,
+        # grow in each step by the W entries of the newest position.
         source_bias = torch.zeros(cross_mask.shape, dtype=dtype, device=cross_mask.device)
         source_bias.masked_fill_(~cross_mask, -torch.inf)
         self._source_bias = source_bias.expand(-1, heads, -1, -1).contiguous()  # (B, H, 1, S), by lane
         self._branches = source_bias.new_empty(self.count * width, 0, width)  # (R, T, W), by hypothesis
-        # Of the newest position, a hypothesis attends to its own entry: 0 on the diagonal, -inf elsewhere.
+        # At the newest position, a hypothesis attends to its own entry only: 0 on the diagonal, -inf elsewhere.
         self._newest = source_bias.new_full((width, width), -torch.inf).fill_diagonal_(0.0)
 
     def begin_step(self) -> StepBiases:
@@ -166,17 +167,17 @@ class DecoderCache:
         self.length += 1
         cross = self._source_bias[: self.count]
         if self.width == 1:
-            # One hypothesis of each sentence may attend to all its earlier positions.
+            # The only hypothesis of a sentence may attend to all its positions.
             return StepBiases(decoder=None, cross=cross)
         # Each hypothesis continues its branch with its own entry of the newest position.
         newest = self._newest.expand(self.count, -1, -1)  # (n, W, W)
         newest = newest.reshape(-1, 1, self.width)  # (R, 1, W)
         self._branches = torch.cat((self._branches, newest), dim=1)
         if self.length == 1:
-            # At the first step, all hypotheses of a sentence are equal and have one position, to which they attend.
+            # At the first step, the W entries of a sentence are copies of one entry: it may attend to all of them.
             return StepBiases(decoder=None, cross=cross)
-        # All heads have the same bias, but the batched product needs a copy for each. It is made here once, not in each
-        # layer.
+        # All heads have the same bias, but the batched product needs a copy for each head. Make the copies once, not in
+        # each layer.
         branches = self._branches.view(self.count, 1, self.width, -1)  # (n, 1, W, T * W)
         branches = self.to_lanes(branches).expand(-1, self._heads, -1, -1)
         return StepBiases(decoder=branches.contiguous(), cross=cross)
@@ -200,16 +201,17 @@ class DecoderCache:
         # Sentences without rows have ended: free their lanes.
         if len(rows) < self.count * self.width:
             first_rows = rows[:: self.width]  # (n',) one row of each sentence that stays
-            self._remove_others(first_rows // self.width)
+            self._keep_only(first_rows // self.width)
 
-    def _remove_others(self, sentences: Tensor) -> None:
-        """Keep only `sentences` (n',) int64, ascending; they fill the first n' lanes."""
-        # 1. The lane of each sentence that stays.
+    def _keep_only(self, sentences: Tensor) -> None:
+        """Keep only `sentences` (n',) int64, ascending, in the first n' lanes; all others have ended."""
+        # 1. Find the lane of each sentence that stays.
         count = len(sentences)
         lane_numbers = torch.arange(self.count, device=sentences.device)
-        lanes = self.to_sentences(lane_numbers)[sentences]  # (n',)
+        lane_of_sentence = self.to_sentences(lane_numbers)  # (n,)
+        lanes = lane_of_sentence[sentences]  # (n',)
 
-        # 2. Move those in lanes from n' on to the free lanes below n', which are equally many.
+        # 2. Move the sentences in lanes from n' on to the free lanes below n'; there are equally many of both.
         must_move = lanes >= count  # (n',)
         is_free = torch.ones(count, dtype=torch.bool, device=lanes.device)  # (n',)
         is_free.index_fill_(0, lanes[~must_move], False)
@@ -219,7 +221,7 @@ class DecoderCache:
             self._source_bias[free_lanes] = self._source_bias[old_lanes]
             for layer in self.layers:
                 layer.move(old_lanes, free_lanes)
-            lanes = lanes.masked_scatter(must_move, free_lanes)
+            lanes = lanes.masked_scatter(must_move, free_lanes)  # in the same order as the moves
 
         # 3. Remember the lane of each sentence, and the inverse permutation.
         self.count = count

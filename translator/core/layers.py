@@ -164,13 +164,13 @@ class DecoderLayer(nn.Module):
         """Return (R, T, D) for `x` (R, T, D).
 
         Args:
-            x: (R, T, D). In a search step: (n, w, D), the newest position of each hypothesis.
+            x: (R, T, D). In a search step: (n, w, D), the newest position of w hypotheses of each of n sentences.
             memory: (R, S, D), the encoder's output; in a search step, its keys and values.
             masks: for self-attention and cross-attention: bool in training, float biases in a search step.
             rotation: see `SelfAttention.forward`.
             cache: see `SelfAttention.forward`.
         """
-        # Each sublayer reads what its residual lets in, and adds its output to the residual stream.
+        # `enter` makes the input of a sublayer from x, and `leave` adds its output y to x; either one also normalizes.
         y = self.self_attention(self.self_attention_residual.enter(x), masks.decoder, rotation, cache)
         x = self.self_attention_residual.leave(x, y)
         y = self.cross_attention(self.cross_attention_residual.enter(x), memory, masks.cross)

@@ -128,8 +128,8 @@ def train(
 ) -> str | None:
     """Train from `progress` on, and advance it; return the limit that ended the training.
 
-    Return None after a request to stop; the caller then saves. `batches` yields those of one update after the other,
-    endlessly, and begins where `progress` stands. By default, the clock is that of one process.
+    Return None after a request to stop; the caller then saves. `batches` is endless: it yields the batches of one
+    update after the other, from the update after `progress.step` on. By default, the clock is that of one process.
     """
     clock = clock or Clock(progress)
     while True:
@@ -146,7 +146,7 @@ def train(
         step_batches = next(batches)
         tick = clock.tick(waiting=time.perf_counter() - wait_began)
         if tick.stop:
-            return None
+            return None  # a resumed run begins with these batches, which `progress` does not count
 
         # 3. Update the weights, and report it.
         result = learner.update(step_batches, progress.step + 1, progress.seconds)
@@ -154,6 +154,6 @@ def train(
         progress.target_tokens += step_batches.target_tokens
         surroundings.updated(result, tick)
 
-        # 4. Save where it is due; a validation saves, too.
+        # 4. Save where it is due, unless a validation comes next, which saves, too.
         if progress.step % settings.save_every == 0 and not validation_is_due(progress, settings):
             surroundings.save()

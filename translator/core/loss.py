@@ -74,9 +74,10 @@ def label_smoothed_loss(log_p: Tensor, labels: Tensor, smoothing: float) -> Loss
 
 
 def r_drop_loss(states: Tensor, head: Tensor, labels: Tensor, smoothing: float, weight: float) -> Losses:
-    """Return the loss of two passes over N positions; `of_tokens` (N,) is the mean of the two.
+    """Return the R-Drop loss of two passes over N positions; `of_tokens` (N,) is the mean of both passes.
 
-    `states` (2N, D) are those of the first pass, then of the second; `weight` is α; the others are as in `head_loss`.
+    `states` (2N, D) are those of the first pass, then of the second; `weight` is α, the weight of the divergence; the
+    other arguments are as in `head_loss`.
     """
     losses = []
     first_states, second_states = states.chunk(2)
@@ -89,6 +90,7 @@ def r_drop_loss(states: Tensor, head: Tensor, labels: Tensor, smoothing: float, 
         first = label_smoothed_loss(first_log_p, part_labels, smoothing)
         second = label_smoothed_loss(second_log_p, part_labels, smoothing)
         divergence = symmetric_divergence(first_log_p, second_log_p, part_labels)
+        # Half of the paper's loss, so that α = 0 gives the mean of both passes.
         objective = 0.5 * (first.objective + second.objective + weight * divergence)
         losses.append(Losses(objective, 0.5 * (first.of_tokens + second.of_tokens)))
     return _sum_of_parts(losses)

@@ -28,11 +28,11 @@ class ScheduleSettings:
 
 
 def learning_rate(step: int, settings: ScheduleSettings, seconds: float = 0.0) -> float:
-    """Return the learning rate of update number `step`, from 1, which `seconds` of training precede.
+    """Return the learning rate of update number `step`, from 1, after `seconds` of training.
 
     All schedules rise linearly to the peak over `warmup_steps` updates. Then `inverse_sqrt` decays with the inverse
-    square root of the step (Vaswani et al. 2017 §5.3); no warm-up is like one of a single update. `cosine` follows half
-    a cosine down to a hundredth of the peak (Loshchilov and Hutter 2017). `constant` stays at the peak.
+    square root of the step (Vaswani et al. 2017 §5.3); without warm-up, it decays from the first update on. `cosine`
+    follows half a cosine down to a hundredth of the peak (Loshchilov and Hutter 2017). `constant` stays at the peak.
 
     >>> settings = ScheduleSettings(learning_rate=0.001, warmup_steps=100, schedule="inverse_sqrt")
     >>> [round(learning_rate(step, settings), 6) for step in (1, 50, 100, 400)]
@@ -46,8 +46,9 @@ def learning_rate(step: int, settings: ScheduleSettings, seconds: float = 0.0) -
 
     # 2. The decay after it.
     if settings.schedule == "cosine":
-        # From 1, as in the whole warm-up, to 0 at the end.
-        half_cosine = 0.5 * (1.0 + math.cos(math.pi * _decay_progress(step, settings, seconds)))
+        # From 1 at the start of the decay (and before) to 0 at its end.
+        decay_progress = _decay_progress(step, settings, seconds)
+        half_cosine = 0.5 * (1.0 + math.cos(math.pi * decay_progress))
         return rate * (COSINE_FLOOR + (1.0 - COSINE_FLOOR) * half_cosine)
     if settings.schedule == "inverse_sqrt":
         if step <= warmup_steps:
@@ -64,7 +65,7 @@ def drops(step: int, settings: ScheduleSettings, seconds: float = 0.0) -> bool:
 
 
 def _decay_progress(step: int, settings: ScheduleSettings, seconds: float) -> float:
-    """Return how much of the decay is over: 0 up to the end of the warm-up, 1 from `max_steps` on."""
+    """Return how much of the decay is over, by planned steps: 0 up to `warmup_steps`, 1 from `max_steps` on."""
     decay_steps = max(1, settings.max_steps - settings.warmup_steps)
     steps_after_warmup = _planned_step(step, settings, seconds) - settings.warmup_steps
     return min(1.0, max(0.0, steps_after_warmup / decay_steps))
@@ -105,8 +106,8 @@ class ModelOptimizer:
     ) -> None:
         """Take the weights of `model`.
 
-        `extra` are optimizers by name, such as that of `speed/muon.py`, which update the weights that they have. Like
-        AdamW of torch, they read their attributes `grad_scale` and `found_inf` in each step.
+        `extra` are optimizers by name, such as that of `speed/muon.py`, each with some of the weights in its groups.
+        Like fused AdamW of torch, they read their attributes `grad_scale` and `found_inf` in each step.
         """
         extra = extra or {}
 
@@ -133,7 +134,7 @@ class ModelOptimizer:
             betas=(settings.beta1, settings.beta2),
             eps=EPSILON,
             weight_decay=settings.weight_decay,
-            fused=True,
+            fused=True,  # only the fused form reads `grad_scale`
         )
         self.optimizers: dict[str, Any] = {"optimizer": adamw, **extra}
 
@@ -157,16 +158,17 @@ class ModelOptimizer:
 
         Args:
             rate: learning rate.
-            divisor: () of the gradients, `scale` included.
+            divisor: () by which the gradients are divided: for clipping, times `scale`.
             finite: () bool; False leaves weights and moments unchanged.
         """
         for group in self.groups:
             group["lr"] = rate
 
-        # The fused kernel divides gradients by `grad_scale`, and skips the update if `found_inf` is 1. So a GPU decides
-        # for itself, and the program need not wait. Both attributes are made for `torch.amp.GradScaler`.
+        # The fused kernel divides gradients by `grad_scale`, and skips the update if `found_inf` is 1. So the decision
+        # falls on the GPU, and the program need not wait. Torch has both attributes for its `GradScaler`.
         found_inf = (~finite).float()
         for optimizer in self.optimizers.values():
-            optimizer.grad_scale = divisor if isinstance(divisor, Tensor) else None  # a number is always 1
+            # A number is always 1: it means that there is neither clipping nor a loss scale.
+            optimizer.grad_scale = divisor if isinstance(divisor, Tensor) else None
             optimizer.found_inf = found_inf
             optimizer.step()

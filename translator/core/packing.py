@@ -65,9 +65,9 @@ def plan_rows(
     generator.shuffle(order)
 
     # 2. Divide them into rows.
-    ordered_sources = source_lengths[order].tolist()
-    ordered_targets = target_lengths[order].tolist()
-    rows = list(_first_fit(order.tolist(), ordered_sources, ordered_targets, row_length))
+    source_lengths_in_order = source_lengths[order].tolist()
+    target_lengths_in_order = target_lengths[order].tolist()
+    rows = list(_first_fit(order.tolist(), source_lengths_in_order, target_lengths_in_order, row_length))
 
     # 3. Join the rows to two arrays, which take less memory than lists.
     pairs = np.fromiter(itertools.chain.from_iterable(rows), np.int32, len(order))
@@ -80,44 +80,44 @@ def plan_rows(
 def _first_fit(
     numbers: list[int], source_lengths: list[int], target_lengths: list[int], row_length: int
 ) -> Iterator[list[int]]:
-    """Yield the rows in the order of their closing, each a list of pair numbers.
+    """Yield rows, each a list of pair numbers, as soon as they close; at the end, those that are still open.
 
-    `numbers` are those of the pairs, in the order in which they look for room; the lengths are in the same order. A
+    `numbers` are those of the pairs, in the order in which they are placed; the lengths are in the same order. A
     million pairs take a second or two, so this inner loop uses plain lists and integers.
     """
-    # The open rows: free positions on both sides, and the numbers of their pairs.
+    # The open rows: free positions on the source side and on the target side, and the numbers of their pairs.
     source_room: list[int] = []
     target_room: list[int] = []
     row_pairs: list[list[int]] = []
 
-    def closed(row: int) -> list[int]:
-        """Return the pairs of an open row, which is open no longer."""
+    def close(row: int) -> list[int]:
+        """Remove an open row, and return its pairs."""
         del source_room[row]
         del target_room[row]
         return row_pairs.pop(row)
 
-    for number, source, target in zip(numbers, source_lengths, target_lengths, strict=True):
+    for number, source_length, target_length in zip(numbers, source_lengths, target_lengths, strict=True):
         # 1. Find the first open row with room on both sides.
         row = 0
         for room in source_room:
-            if source <= room and target <= target_room[row]:
+            if source_length <= room and target_length <= target_room[row]:
                 break
             row += 1
         # 2. Without one, open a row. If OPEN_ROWS rows are open already, the fullest of them closes first.
         if row == len(row_pairs):
             if row == OPEN_ROWS:
                 free_positions = list(map(min, source_room, target_room))  # of each row, on its fuller side
-                yield closed(free_positions.index(min(free_positions)))
+                yield close(free_positions.index(min(free_positions)))
             source_room.append(row_length)
             target_room.append(row_length)
             row_pairs.append([])
             row = len(row_pairs) - 1
         # 3. Put the pair into the row, and close the row when it is full.
         row_pairs[row].append(number)
-        source_room[row] -= source
-        target_room[row] -= target
+        source_room[row] -= source_length
+        target_room[row] -= target_length
         if source_room[row] == 0 or target_room[row] == 0:
-            yield closed(row)
+            yield close(row)
 
     # The rows that are still open at the end are the last of the epoch, and less full than the others.
     yield from row_pairs

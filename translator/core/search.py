@@ -89,14 +89,14 @@ def largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     # One value more than necessary shows whether ties with the last one were left out.
     best, indices = values.topk(min(count + 1, vocabulary), dim=1)
     is_equal_to_next = best[:, 1:] == best[:, :-1]
-    is_possible = best[:, 1:] > -torch.inf
+    is_possible = best[:, 1:] > -torch.inf  # the order of ties at -inf has no effect
     has_tie = (is_equal_to_next & is_possible).any(dim=1)
 
     # Rows with ties are rare in float32: sort them whole.
     tied_rows = has_tie.nonzero().squeeze(1)
     if len(tied_rows) > 0:
         in_order = values[tied_rows].sort(dim=1, descending=True, stable=True).indices
-        indices[tied_rows] = in_order[:, : indices.size(1)]
+        indices[tied_rows] = in_order[:, : indices.size(1)]  # `best` stays: tied values are equal
     return best[:, :count], indices[:, :count]
 
 
@@ -156,21 +156,21 @@ def beam_search(
         constraints: what an output may not say; None forbids PAD, UNK and SOS.
         top_k: finds the largest values of rows.
         steps_between_reads: every so many steps, the program reads from the device which sentences leave the batch.
-            Each reading waits for a GPU, which runs behind the program. A sentence that stays until the next one finds
-            nothing more.
+            Each reading waits for a GPU, which runs behind the program. A sentence that is over stays until the next
+            reading, and finds nothing more.
     """
     width = settings.beam_size
     enough_finished = 2 * width if width > 1 else 1  # a beam of one is greedy search
     count_of_sentences, device = len(source), source.device
     limits = longest.to(device)  # (B,)
-    # The hypotheses of sentence i are the rows i * W to i * W + W - 1 of the model's state.
+    # The hypotheses of the i-th unfinished sentence are the rows i * W to i * W + W - 1 of the model's state.
     first_rows = torch.arange(0, count_of_sentences * width, width, device=device).unsqueeze(1)  # (B, 1)
 
-    # The beams of the unfinished sentences. All hypotheses of a beam start equal: the first alone scores above -inf, so
-    # that the beam has no duplicates.
+    # The beams of the unfinished sentences, whose scores are summed log-probabilities, best first. All hypotheses of a
+    # beam start equal, so only the first one scores above -inf: the others would become duplicates.
     sentences = torch.arange(count_of_sentences, device=device)  # (n,) indices
     scores = torch.full((count_of_sentences, width), -math.inf, dtype=widest_float(device), device=device)  # (n, W)
-    scores[:, 0] = 0.0  # summed log-probabilities, best first
+    scores[:, 0] = 0.0
     tokens = source.new_full((count_of_sentences, width), SOS)  # (n, W) the last token of each hypothesis
     ranks = torch.arange(width, device=device).repeat(count_of_sentences, 1)  # (n, W) among the last 2 W extensions
     produced = source.new_empty(count_of_sentences, width, 0)  # (n, W, tokens so far), only for the constraints
@@ -187,13 +187,13 @@ def beam_search(
             row_sentences = sentences.repeat_interleave(width)  # (R,)
             forbidden = constraints.forbidden(produced.flatten(0, 1), row_sentences, logits.size(1))
 
-        # 2. Find the 2 W best extensions of every beam, and record them with back-pointers: a parent is a place in the
-        # beam, and `ranks` has the rank that each hypothesis of the beam had among the extensions before.
+        # 2. Find the 2 W best extensions of every beam, and record them with back-pointers. A parent is a place in the
+        # beam; `ranks` has the rank that the hypothesis at each place had among the extensions of the step before.
         extension_scores, parents, extension_tokens = best_extensions(scores, logits, forbidden, top_k)  # (n, 2 W) each
         back_pointers = ranks.gather(1, parents)
         steps.append(BeamStep(sentences, back_pointers, extension_tokens, extension_scores))
 
-        # 3. Count the hypotheses that finish: those among the first W that end in EOS.
+        # 3. Count the hypotheses that finish: those among the first W that end in EOS. One of -inf is no hypothesis.
         has_ended = (extension_tokens == EOS) & (extension_scores > -math.inf)  # (n, 2 W)
         finished_count = finished_count + has_ended[:, :width].sum(dim=1)
         finished_scores = extension_scores.masked_fill(~has_ended, -math.inf)[:, :width]  # (n, W)
@@ -209,12 +209,12 @@ def beam_search(
             produced = produced.gather(1, parents.unsqueeze(2).expand_as(produced))
             produced = torch.cat((produced, tokens.unsqueeze(2)), dim=2)
 
-        # 5. Find the sentences that go on: none of the three cases holds.
+        # 5. Find the sentences that go on: none of the three cases above holds.
         best_unfinished = scores[:, 0]  # (n,)
         is_undecided = (finished_count < enough_finished) | (best_unfinished > best_finished)
         goes_on = is_undecided & (limits[sentences] > length) & (best_unfinished > -math.inf)  # (n,)
 
-        # 6. Let the others leave the batch; until then, their beams have no hypotheses.
+        # 6. Let the others leave the batch. In a step that does not read, empty their beams instead.
         if length % steps_between_reads == 0:
             going = goes_on.nonzero().squeeze(1)  # (n',) indices into `sentences`
             if len(going) == 0:
@@ -253,15 +253,16 @@ def best_extensions(
     width = scores.size(1)
     logits = logits.float()
 
-    # 1. The 2 W best next tokens of each hypothesis. No more can be among the 2 W best extensions of its beam.
+    # 1. The 2 W best next tokens of each hypothesis. No more can be among the 2 W best extensions of its beam. Their
+    # log-probabilities are over the whole vocabulary, forbidden tokens included.
     if forbidden is None:
         # PAD, UNK and SOS are the lowest ids.
         producible = logits[:, FIRST_PRODUCED:]  # a view: no copy of size V
         _, indices = top_k(producible, 2 * width)
         tokens = indices + FIRST_PRODUCED  # (R, C)
-        log_probabilities = log_probabilities_of(tokens, logits)  # (R, C) over the whole vocabulary
+        log_probabilities = log_probabilities_of(tokens, logits)  # (R, C)
     else:
-        # Where fewer than C tokens are allowed, forbidden ones are among them, with logits of -inf.
+        # Where fewer than C tokens are allowed, forbidden ones are among the best C, with logits of -inf.
         token_logits, tokens = top_k(logits.masked_fill(forbidden, -torch.inf), 2 * width)  # (R, C) each
         log_probabilities = log_probabilities_of(tokens, logits)
         log_probabilities = log_probabilities.masked_fill(token_logits == -torch.inf, -torch.inf)
@@ -270,8 +271,9 @@ def best_extensions(
     count = tokens.size(1)  # C
     totals = (scores.unsqueeze(2) + log_probabilities.reshape(-1, width, count)).flatten(1)  # (n, W * C)
     tokens = tokens.reshape(-1, width * count)  # (n, W * C)
-    best_totals, places = top_k(totals, 2 * width)  # (n, 2 W) each; C places in a row are of one hypothesis
-    return best_totals, places // count, tokens.gather(1, places)
+    best_totals, places = top_k(totals, 2 * width)  # (n, 2 W) each
+    parents = places // count  # each hypothesis has C places in a row
+    return best_totals, parents, tokens.gather(1, places)
 
 
 def _best_hypotheses(
@@ -305,7 +307,7 @@ def _best_hypotheses(
     normalized_scores = scores[is_ending] / penalties[last_steps]  # (E,)
     order = np.lexsort((ranks, last_steps, -normalized_scores, ~is_finished, sentences))  # the last key decides first
 
-    # 4. Take the best `count` of each sentence, whose endings are neighbours in `order`.
+    # 4. Take the best `count` of each sentence, whose endings are neighbours in `order`: N endings from here on.
     ordered_sentences = sentences[order]  # (E,) ascending
     first_of_sentence = np.searchsorted(ordered_sentences, np.arange(len(limits)))  # (B,)
     places = np.arange(len(order)) - first_of_sentence[ordered_sentences]  # (E,) 0 for the best of a sentence
@@ -323,13 +325,13 @@ def _best_hypotheses(
         ranks[reached] = back_pointers[cells]  # at the step before
     token_scores = np.diff(path_scores, axis=1, prepend=0.0).astype(np.float32)  # (N, L)
 
-    # 6. Cut each path after its last token, and sort the hypotheses by sentence; they are still best first.
+    # 6. Cut each path after its last token, and give it to its sentence. Paths of a sentence are still best first.
     results: list[list[Hypothesis]] = [[] for _ in limits]
     for row, sentence in enumerate(sentences.tolist()):
         length = int(last_steps[row]) + 1  # EOS counts
         has_eos = bool(is_finished[row])
         hypothesis = Hypothesis.from_tokens(
-            tokens=path_tokens[row, : length - has_eos].tolist(),
+            tokens=path_tokens[row, : length - has_eos].tolist(),  # without EOS
             token_scores=token_scores[row, :length].tolist(),
             finished=has_eos,
             settings=settings,

@@ -229,13 +229,13 @@ class Transformer(nn.Module):
         if shares_sos:
             tokens = tokens[:: cache.width]
 
-        # The newest token of each hypothesis, by sentence; all are at one position.
+        # Embed the newest token of each hypothesis, and group the vectors by sentence. All tokens are at one position.
         position = torch.full((1, 1), cache.length, device=tokens.device)
         x = self.target_embedding(tokens.unsqueeze(1), position)  # (n * w, 1, D)
         x = x.view(cache.count, -1, x.size(2))  # (n, w, D)
         states = self.decoder.step(x, position, cache).flatten(0, 1)  # (n * w, D)
 
-        # What one SOS predicts, all predict.
+        # All hypotheses of a sentence get the logits of the SOS that they share.
         logits = self.project(states)
         if shares_sos:
             logits = logits.repeat_interleave(cache.width, dim=0)
@@ -261,13 +261,15 @@ def init_weights(model: nn.Module) -> None:
     Embeddings and head: normal with standard deviation D^-½. The product of a normalized state (length √D) with a row
     of the head (length 1) then has variance 1. So the first loss of an untied head is about log V + ½; a tied head adds
     about 2, since the residual stream still holds the input token, which therefore gets a high logit. As an embedding,
-    such a row is √D times too short compared with the positions, whose entries are of order 1. Hence the factor √D in
-    `PositionEncoding` (Vaswani et al. 2017 §3.4). Both together make tying possible.
+    a row of this length is √D times too short compared with the positions, whose entries are of order 1. Hence the
+    factor √D in `PositionEncoding` (Vaswani et al. 2017 §3.4). Deviation and factor together make tying possible.
 
     Learned positions: normal with deviation 1/√2, the root mean square of the sinusoids that they replace.
 
-    Biases start at 0, LayerNorm at the identity, and the row of PAD at 0; training changes that row in a tied head.
+    Biases start at 0, LayerNorm at the identity (by torch), and the row of PAD at 0; training changes the row of PAD in
+    a tied head.
     """
+    # The output head is a linear layer outside the stacks, which the loop below leaves out.
     if isinstance(model, Transformer) and model.own_head is not None:
         nn.init.normal_(model.own_head.weight, std=model.own_head.in_features**-0.5)
     for module in model.modules():
@@ -294,7 +296,7 @@ def _init_stack(stack: EncoderStack | DecoderStack) -> None:
     for name, linear in stack.named_modules():
         if not isinstance(linear, nn.Linear):
             continue
-        # The last projection of a sublayer adds to the residual sum.
+        # The last projection of a sublayer adds to the residual sum: `output` of attention, `outer` of feed-forward.
         gain = 1.0
         if name.endswith((".output", ".outer")):
             gain = 1.0 / math.sqrt(sublayers)

@@ -104,7 +104,7 @@ class Learner:
         Args:
             step_batches: this rank's micro-batches, on the CPU, with the number of target tokens of all ranks.
             number: number of the update, from 1, for schedules and dropout.
-            seconds: time the run took before the update.
+            seconds: of training before the update, for schedules.
         """
         model = self.loss.model
         rate = learning_rate(number, self.schedule, seconds)
@@ -120,11 +120,11 @@ class Learner:
             token_losses.append(self.forward_backward(self.loss, self.gradients, batch, loss_weight))
         self.gradients.sum_over_ranks()
 
-        # 2. Their norm. It is not finite if a gradient is not, which is also the case if a loss is not.
+        # 2. The norm of the gradient, without the loss scale. It is not finite if any gradient or loss is not finite.
         norm = self.gradients.norm() / self.optimizer.scale
         finite = torch.isfinite(norm)
 
-        # 3. The weights, by the clipped gradient.
+        # 3. Update the weights by the clipped gradient; the divisor also removes the loss scale.
         divisor = self.optimizer.scale * clipping_divisor(norm, self.clip)
         self.optimizer.update(rate, divisor, finite)
         self.gradients.clear()

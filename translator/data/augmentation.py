@@ -62,9 +62,10 @@ class Augmentation:
     def _with_placeholders(self, pair: SidePair, random: Random) -> SidePair:
         """Return `pair` with one or two placeholders on both sides.
 
-        They replace Latin words that occur once on each side, in any case. If there are none, placeholders are added.
+        They replace Latin words that occur once on each side, whether in capitals or not. Without such words, they are
+        added.
         """
-        # 1. Put the placeholders that the pair does not have into random order, to use all equally often.
+        # 1. Put the placeholders that are not in the pair into random order, so that all are used equally often.
         text = pair.source + pair.target
         free_placeholders = [placeholder for placeholder in self._placeholders if placeholder not in text]
         placeholders = random.sample(free_placeholders, len(free_placeholders))
@@ -81,7 +82,7 @@ class Augmentation:
         # 3. Replace them, or add placeholders.
         if not chosen_words:
             return _with_added_placeholders(pair, placeholders, random)
-        placeholder_of_word = dict(zip(chosen_words, placeholders, strict=False))
+        placeholder_of_word = dict(zip(chosen_words, placeholders, strict=False))  # there may be more placeholders
         return _with_replaced_words(pair, placeholder_of_word)
 
 
@@ -156,8 +157,8 @@ def _with_source_typos(pair: SidePair, random: Random) -> SidePair:
 
 
 def _mistyped(word: str, random: Random) -> str:
-    """Return `word` with one mistake, never at its first letter."""
-    place = random.randrange(1, len(word) - 1)
+    """Return `word`, of three or more Latin letters, with one mistake, never at its first letter."""
+    place = random.randrange(1, len(word) - 1)  # not the last letter: a swap needs the next one
     before = word[:place]
     letter = word[place]
     after = word[place + 1 :]

@@ -41,7 +41,7 @@ def open_tokens(
     Args:
         corpus: the prepared text.
         subword: the models that encode it.
-        normalizer: normalizes the validation text, which is stored as read.
+        normalizer: normalizes the validation text, which the corpus has as it was read.
         prepared_directory: where the folder is made.
         processes: number of processes that encode; it does not affect the stores.
 
@@ -79,9 +79,9 @@ def _write_stores(
     corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer, folder: Path, processes: int
 ) -> None:
     """Write each stored split to `<folder>/<split>`."""
-    # What each process makes for itself: the function that encodes a block.
+    # Each process calls `make_encoder` to make its own function that encodes a block.
     source_side, target_side = corpus.sides
-    encoder = partial(
+    make_encoder = partial(
         BlockEncoder,
         subword.source,
         subword.target,
@@ -91,9 +91,9 @@ def _write_stores(
         threads=1 if processes > 1 else ALL_CORES,
     )
 
-    # The blocks of all splits, in this order, are one sequence, so that the processes start only once. No block has
-    # pairs of two splits, and each split takes as many blocks as its pairs fill.
-    with contextlib.closing(map_in_order(encoder, _blocks(corpus), processes)) as encoded_blocks:
+    # The blocks of all splits, one split after the other, are one sequence, so that the processes start only once. No
+    # block has pairs of two splits, so each split takes blocks until it has all its pairs.
+    with contextlib.closing(map_in_order(make_encoder, _blocks(corpus), processes)) as encoded_blocks:
         for split in STORED_SPLITS:
             source_writer = TokenWriter(folder / split, source_side, subword.source.vocabulary_size)
             target_writer = TokenWriter(folder / split, target_side, subword.target.vocabulary_size)

@@ -33,7 +33,7 @@ VERSION: Final = 8  # increased when the same settings give other pieces
 _KEPT_PAIRS: Final = 20_000  # changed pairs whose ids are kept, a few MB
 
 
-@dataclass(frozen=True, eq=False)  # an object is a key of the cache of `_changed_row`
+@dataclass(frozen=True, eq=False)  # an object is a key of the cache of `_changed_rows`
 class EpochText:
     """All that determines the ids of an epoch; picklable, as another process opens its files itself."""
 
@@ -61,7 +61,7 @@ class EpochText:
         return np.asarray(draws.changes.any(axis=1))
 
     def ids(self, draws: Draws) -> tuple[FlatRows, FlatRows]:
-        """Return the ids of the sources and the targets of the pairs."""
+        """Return the ids of the sources and the targets of the drawn pairs, with the changes that each pair gets."""
         # 1. The stored ids of all pairs.
         source, target = self.store.flat(draws.pairs)
         places = np.flatnonzero(self.is_changed(draws))
@@ -74,11 +74,11 @@ class EpochText:
         source_rows = []
         target_rows = []
         for pair, repetition, changes in zip(*columns, strict=True):
-            source_row, target_row = self._changed_row(draws.epoch, pair, repetition, tuple(changes))
+            source_row, target_row = self._changed_rows(draws.epoch, pair, repetition, tuple(changes))
             source_rows.append(source_row)
             target_rows.append(target_row)
 
-        # 3. They replace the stored ones.
+        # 3. Replace the stored ids of these pairs.
         return _with_rows(source, places, source_rows), _with_rows(target, places, target_rows)
 
     def lengths(self, draws: Draws) -> tuple[Numbers, Numbers]:
@@ -93,7 +93,7 @@ class EpochText:
         return Augmentation(self.augmentation, list(self.models[0].placeholders))
 
     @functools.lru_cache(maxsize=_KEPT_PAIRS)  # noqa: B019 - a training has one object, until its end
-    def _changed_row(self, epoch: int, pair: int, repetition: int, changes: tuple[bool, ...]) -> tuple[Ids, Ids]:
+    def _changed_rows(self, epoch: int, pair: int, repetition: int, changes: tuple[bool, ...]) -> tuple[Ids, Ids]:
         """Return the ids of both sides of a pair in an epoch, without special tokens.
 
         The plan of an epoch needs the lengths of these ids, and its batches need the ids: in a small corpus, the cache
@@ -113,23 +113,24 @@ class EpochText:
         plain_pair = SidePair(source=plain_source, target=plain_target)
         changed_pair = self._augmentation.apply(plain_pair, changes, f"{self.seed} {epoch} {pair} {repetition}")
 
-        # 2. Encode it. A pair of which a side is too long now stays as it was.
+        # 2. Encode the changed text. If a side is too long now, the pair stays as it was.
         rows = [model.encode_one(text) for model, text in zip(self.models, changed_pair, strict=True)]
-        if max(map(len, rows)) + 1 > self.max_length:  # with the special token
+        longer_side = max(map(len, rows)) + 1  # with the special token
+        if longer_side > self.max_length:
             return source.ids, target.ids
         source_row, target_row = rows
         return np.array(source_row, np.int32), np.array(target_row, np.int32)
 
 
 def _with_rows(rows: FlatRows, places: Numbers, new_rows: Sequence[Ids]) -> FlatRows:
-    """Return `rows` with other ids for the sentences at `places`, which are ascending."""
+    """Return `rows` with `new_rows` in place of the sentences at `places`, which are ascending."""
     # 1. The new lengths of the sentences.
     is_replaced = np.zeros(len(rows.lengths), np.bool_)  # (N,)
     is_replaced[places] = True
     lengths = rows.lengths.copy()  # (N,)
     lengths[places] = [len(row) for row in new_rows]
 
-    # 2. Sentences keep their order, so all new tokens are copied at once, and all old ones that stay.
+    # 2. Copy all new tokens at once, and all old tokens that stay: both are in the order of the sentences.
     is_new_token = np.repeat(is_replaced, lengths)  # (tokens of the result,)
     is_old_token = ~is_new_token
     token_stays = np.repeat(~is_replaced, rows.lengths)  # (tokens of `rows`,)

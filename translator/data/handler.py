@@ -68,14 +68,15 @@ class DataHandler:
         directory = Path(config.corpus.prepared_directory)
         processes = processes_for(config.corpus.workers, self.corpus.training_bytes())
         self.subword, self.subword_folder = prepare_subword(config.subword, self.corpus, directory, processes)
-        self._stores, self.token_fingerprint = open_tokens(  # the fingerprint is that of text and models
+        # The fingerprint is that of text and models.
+        self._stores, self.token_fingerprint = open_tokens(
             self.corpus, self.subword, self.normalizer, directory, processes
         )
 
         # 3. The lengths of the pairs, and the share of each source in an epoch.
         self.report: list[LengthReport] = []
         for split in STORED_SPLITS:
-            self.report += self._measured(split)
+            self.report += self._length_reports(split)
         self.mixture = self._mixture()
 
         # 4. The batches.
@@ -94,7 +95,7 @@ class DataHandler:
             draw_counts=tuple(row.drawn for row in self.mixture),
         )
 
-    def _measured(self, split: StoredSplit) -> list[LengthReport]:
+    def _length_reports(self, split: StoredSplit) -> list[LengthReport]:
         """Return a report of each source of `split`; warn of the pairs that do not fit into a row.
 
         Raises CorpusError: no training pair fits.
@@ -117,7 +118,7 @@ class DataHandler:
             )
             reports.append(report)
 
-        # 2. Tell how many do not fit.
+        # 2. Tell how many pairs do not fit.
         over_long = sum(report.over_long for report in reports)
         if over_long == 0:
             return reports
@@ -177,6 +178,7 @@ class DataHandler:
         for begin in range(0, len(plan), self._rows):
             end = min(begin + self._rows, len(plan))
             pair_counts = plan.pair_counts(begin, end, self._rows)  # the last batch ends with empty rows
-            pairs = usable[plan.pairs_of(begin, end)]
+            places = plan.pairs_of(begin, end)  # the plan numbers the usable pairs only
+            pairs = usable[places]
             source, target = store.flat(pairs)
             yield batch_of(source, target, pairs, pair_counts, self._row_length)

@@ -29,15 +29,15 @@ class MixtureRow:
 def mixture_rows(pairs: Mapping[str, int], weights: Mapping[str, float], temperature: float) -> list[MixtureRow]:
     """Return the share of each source; an epoch has about as many draws as there are pairs.
 
-    A source with pairs gets at least one draw.
+    A source with pairs gets at least one draw. At least one source must have pairs.
 
     Args:
         pairs: usable training pairs of each source, by name.
         weights: the weight of each source, by name.
         temperature: 1 or more.
     """
-    # The shares are in proportion to these masses. Weights are divided by the largest, since tiny ones could make all
-    # masses zero.
+    # The shares are in proportion to these masses. Weights are divided by the largest weight of a source with pairs,
+    # since tiny weights could make all masses zero.
     heaviest_weight = max(weights[name] for name, count in pairs.items() if count)
     masses = np.array([weights[name] / heaviest_weight * pairs[name] ** (1 / temperature) for name in pairs])
     shares = masses / masses.sum()
@@ -73,8 +73,8 @@ class Draws(NamedTuple):
 def epoch_draws(usable: Sequence[Numbers], draw_counts: Sequence[int], seed: int, epoch: int) -> Draws:
     """Return the pairs of one epoch in ascending order, without changes; a pair drawn twice occurs twice.
 
-    The draws depend only on seed and epoch. After any number of epochs, the counts of a source's pairs differ by at
-    most one.
+    The draws depend only on seed and epoch. Over any number of epochs, two pairs of a source differ by at most one in
+    the number of their draws.
 
     Args:
         usable: the numbers of the usable pairs of each source, in ascending order.
@@ -83,13 +83,13 @@ def epoch_draws(usable: Sequence[Numbers], draw_counts: Sequence[int], seed: int
         epoch: number of the epoch, from 0.
     """
     # 1. The draws of all sources.
-    parts = [np.zeros(0, np.int64)]
+    parts = [np.zeros(0, np.int64)]  # numpy cannot concatenate an empty list
     for source, (numbers, count) in enumerate(zip(usable, draw_counts, strict=True)):
         if count > 0:
             parts += _source_draws(numbers, count, seed, source, epoch)
     pairs = np.sort(np.concatenate(parts))
 
-    # 2. Equal pairs now stand side by side: a pair's distance from the first of them counts the draws before.
+    # 2. The draws of a pair now stand side by side: the distance from the first of them counts the draws before.
     places = np.arange(len(pairs))
     first_places = np.searchsorted(pairs, pairs)
     repetitions = (places - first_places).astype(np.int32)
@@ -101,7 +101,7 @@ def _source_draws(numbers: Numbers, count: int, seed: int, source: int, epoch: i
     """Yield the draws of one source in one epoch, in parts.
 
     All draws of a source, over all epochs, are one endless sequence: shuffle 0 of its pairs, then shuffle 1, and so on.
-    An epoch takes the next `count` of this sequence. It may begin or end inside a shuffle.
+    Each epoch takes the next `count` draws of this sequence. An epoch may begin or end inside a shuffle.
     """
     start = epoch * count
     end = start + count

@@ -24,7 +24,7 @@ from translator.run.text import text_table
 from translator.subword.training import draw_lines
 
 _FEWEST_PAIRS: Final = 3_000  # of the training text, below which a model only memorises it (docs/your-text.md)
-_LINES: Final = 10_000  # maximum lines of each side on which subwords are counted
+_MOST_LINES: Final = 10_000  # of each side, on which subwords are counted
 _SECTIONS: Final = ("sources", "rules", "examples", "mixture", "subwords", "tokens", "versions")
 
 
@@ -110,7 +110,8 @@ def _subword_tables(config: Config, data: DataHandler) -> list[SubwordTable]:
         (data.normalizer.source, data.normalizer.target),
         strict=True,
     ):
-        lines = list(map(normalize, draw_lines(data.corpus, split, language.code, _LINES)))
+        drawn_lines = draw_lines(data.corpus, split, language.code, _MOST_LINES)
+        lines = list(map(normalize, drawn_lines))  # validation text is stored as it was read
         words = sum(len(line.split()) for line in lines)
         counts = Counter(itertools.chain.from_iterable(model.encode(lines)))  # of each id
         table = SubwordTable(

@@ -65,19 +65,20 @@ class EpochPlan(NamedTuple):
     rows: RowPlan  # its numbers are places in `draws`
     target_lengths: NDArray[np.int32]  # (N,) tokens of each target sentence, EOS included
 
-    def batch(self, begin: int, rows: int, rank: int, world_size: int) -> PlannedBatch:
-        """Return what `rank` has of the batch of `rows` rows from row `begin` of the epoch on."""
+    def batch(self, begin: int, batch_rows: int, rank: int, world_size: int) -> PlannedBatch:
+        """Return the part of `rank` in the batch of `batch_rows` rows that begins at row `begin` of the epoch."""
         # 1. Each rank takes equally many consecutive rows; rows after the end of the epoch are empty.
-        end = min(begin + rows, len(self.rows))
-        rows_of_rank = math.ceil(rows / world_size)
+        end = min(begin + batch_rows, len(self.rows))
+        rows_of_rank = math.ceil(batch_rows / world_size)
         begin_of_rank = min(begin + rank * rows_of_rank, end)
         end_of_rank = min(begin_of_rank + rows_of_rank, end)
+        places_of_rank = self.rows.pairs_of(begin_of_rank, end_of_rank)
 
-        # 2. What all ranks share: the number of target tokens, and the place after the batch.
+        # 2. All ranks share the number of target tokens in the whole batch, and the place after the batch.
         places = self.rows.pairs_of(begin, end)
         epoch = self.draws.epoch
         return PlannedBatch(
-            draws=self.draws.at(self.rows.pairs_of(begin_of_rank, end_of_rank)),
+            draws=self.draws.at(places_of_rank),
             pair_counts=self.rows.pair_counts(begin_of_rank, end_of_rank, rows_of_rank),
             target_tokens=int(self.target_lengths[places].sum()),
             next_position=DataPosition(epoch, end) if end < len(self.rows) else DataPosition(epoch + 1, 0),
@@ -129,7 +130,7 @@ class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
         assert 0 <= rank < world_size
         with contextlib.closing(self._planned_batches(position, rank, world_size)) as planned_batches:
             batches = iter(self._loader(planned_batches, on_gpu))
-            # An update takes the next batches, and ends where the last of them does.
+            # An update takes the next `accumulation` batches; the next update begins after the last of these.
             while True:
                 micro_batches = list(itertools.islice(batches, accumulation))
                 _, last_planned = micro_batches[-1]
@@ -182,7 +183,7 @@ class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
         """Yield the plan of epoch `first` and of all later ones; each is made ahead, while the one before is read."""
         # A small plan takes less time than the start of a process.
         if sum(self.draw_counts) < _WORTH_A_PROCESS:
-            yield from map(self.plan, itertools.count(first))
+            yield from map(self.plan, itertools.count(first))  # endless: nothing below runs
         plan = self.plan(first)
         with contextlib.closing(WorkerPool(functools.partial(_planner, self), 1, _NICENESS)) as pool:
             for epoch in itertools.count(first + 1):
@@ -192,7 +193,7 @@ class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
 
     def plan(self, epoch: int) -> EpochPlan:
         """Return the plan of `epoch`."""
-        # 1. The pairs that the epoch draws, their changes, and their stored lengths.
+        # 1. The pairs that the epoch draws, their changes, and their stored lengths, which include a special token.
         store = self.text.store
         seed = self.text.seed
         row_length = self.text.max_length
@@ -203,7 +204,7 @@ class TrainingBatches(Dataset[tuple[Batch, PlannedBatch]]):
         source_lengths = stored_source.astype(np.int32)
         target_lengths = stored_target.astype(np.int32)
 
-        # 2. The lengths of those that the epoch changes, with the special token of each side.
+        # 2. The lengths of the pairs that the epoch changes; here the special token is added.
         changed_places = np.flatnonzero(self.text.is_changed(draws))
         for begin in range(0, len(changed_places), _PAIRS_AT_ONCE):
             places = changed_places[begin : begin + _PAIRS_AT_ONCE]

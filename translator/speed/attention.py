@@ -47,13 +47,14 @@ class _PlainAttention(torch.autograd.Function):
         query = query.contiguous()
         key = key.contiguous()
         value = value.contiguous()
-        # One type for all: autocast would use another one for the softmax, and does not cover the backward pass.
+        # Without autocast, so that all tensors have one type: autocast would change the type of the softmax, and does
+        # not cover the backward pass.
         with torch.autocast(query.device.type, enabled=False):
             weights = attention_weights(query, key, mask)  # (R, H, T, S)
             weights_after_dropout = weights
             factors = None
             if dropout > 0.0:
-                # 0 for dropped weights; the others grow, so that the mean stays.
+                # Dropped weights get the factor 0; the others grow by 1 / (1 - dropout), so that the mean stays.
                 factors = torch.empty_like(weights)
                 factors.bernoulli_(1.0 - dropout).div_(1.0 - dropout)
                 weights_after_dropout = weights * factors
@@ -83,7 +84,7 @@ class _PlainAttention(torch.autograd.Function):
         sums = score_gradient.sum(dim=-1, keepdim=True)  # (R * H, T, 1)
         score_gradient.addcmul_(weights, sums, value=-1)
 
-        # 3. The scores are Q Kᵀ / √K.
+        # 3. The scores are Q Kᵀ · scale, so ∂Q = ∂scores K · scale, and ∂K = ∂scoresᵀ Q · scale.
         query_gradient = scaled_bmm(score_gradient, by_head(key), scale)
         key_gradient = scaled_bmm(score_gradient.transpose(1, 2), by_head(query), scale)
         return (

@@ -64,10 +64,11 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         head_gradient = torch.zeros_like(head) if needs_gradient else None
         objective = torch.zeros((), dtype=exact_type, device=x.device)
         token_losses = torch.empty(len(x), dtype=exact_type, device=x.device)
-        # Buffers for all blocks: new ones would make the system allocate and clear pages for each block. If the product
-        # type is not exact, a second buffer holds the products in the exact type.
+        # Buffers for all blocks: new ones would make the system allocate and clear pages for each block. If products
+        # are rounded, a second buffer holds them in the exact type, for the loss.
+        is_rounded = product_type != exact_type
         product_buffer = x.new_empty(min(block, len(x)), len(weight))
-        exact_buffer = product_buffer if product_type == exact_type else product_buffer.to(exact_type)
+        exact_buffer = product_buffer.to(exact_type) if is_rounded else product_buffer
         with torch.autocast(x.device.type, enabled=False):
             for start in range(0, len(x), block):
                 end = min(start + block, len(x))
@@ -75,15 +76,15 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
                 product = product_buffer[: end - start]
                 logits = exact_buffer[: end - start]
                 torch.mm(x[start:end], weight.t(), out=product)
-                if logits is not product:
+                if is_rounded:
                     logits.copy_(product)
-                # 2. Their loss; the gradient overwrites them.
+                # 2. The loss of the block; its gradient overwrites the logits.
                 losses = _loss_and_gradient(logits, labels[start:end], smoothing)
                 objective += losses.objective
                 token_losses[start:end] = losses.of_tokens
                 # 3. The gradients of the states and of the head.
                 if head_gradient is not None:
-                    gradient = logits if logits is product else product.copy_(logits)  # of the product type
+                    gradient = product.copy_(logits) if is_rounded else logits  # of the product type
                     torch.mm(gradient, weight, out=state_gradient[start:end])
                     head_gradient += gradient.t() @ x[start:end]
         ctx.save_for_backward(state_gradient, head_gradient)
@@ -104,15 +105,16 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
 
 
 def _loss_and_gradient(logits: Tensor, labels: Tensor, smoothing: float) -> Losses:
-    """Return the loss of `logits` (M, V) against `labels` (M,), in the type of the logits.
+    """Return the loss of `logits` (M, V) against `labels` (M,), in the type of the logits; `smoothing` is ε.
 
-    The gradient of the objective for the logits overwrites them.
+    The gradient of the objective overwrites `logits`.
     """
     vocabulary = logits.size(1)
     is_token = labels != PAD  # (M,)
     label_column = labels.unsqueeze(1)  # (M, 1)
 
-    # 1. The loss: -log p(label) = log Σ exp(logits) - logit of the label, with the largest logit subtracted from all.
+    # 1. The loss: -log p(label) = log Σ exp(logits) - logit of the label. Subtracting the largest logit from all logits
+    # does not change the loss, and prevents overflow.
     logits.sub_(logits.amax(dim=1, keepdim=True))
     label_logits = logits.gather(1, label_column).squeeze(1)
     logit_sums = logits.sum(dim=1)
@@ -128,7 +130,7 @@ def _loss_and_gradient(logits: Tensor, labels: Tensor, smoothing: float) -> Loss
 
     # 2. The gradient: softmax - (1 - ε) · onehot(label) - ε / V, and zero at PAD.
     token_mask = is_token.unsqueeze(1).to(exponentials.dtype)  # (M, 1): 1 at tokens, 0 at PAD
-    gradient = exponentials.mul_(token_mask / normalizer)
+    gradient = exponentials.mul_(token_mask / normalizer)  # still in the memory of `logits`
     if smoothing > 0.0:
         gradient.sub_(smoothing / vocabulary * token_mask)
     gradient.scatter_add_(1, label_column, (smoothing - 1.0) * token_mask)

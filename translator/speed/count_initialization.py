@@ -39,7 +39,8 @@ _LINKS: Final = 16_000_000  # links between source and target pieces counted at 
 def initialize_from_counts(model: Transformer, sources: FlatRows, targets: FlatRows) -> None:
     """Overwrite the random weights of `model` with estimates from the ids of pairs.
 
-    Takes about twenty seconds and 40 · T · max(S, T) bytes. Equal pairs, seed and threads give equal weights.
+    Takes about twenty seconds and 40 · T · max(S, T) bytes, with S source and T target pieces. Equal pairs, seed and
+    threads give equal weights.
     """
     source_table = model.source_embedding.tokens.weight  # (S, D)
     target_table = model.target_embedding.tokens.weight  # (T, D)
@@ -47,17 +48,17 @@ def initialize_from_counts(model: Transformer, sources: FlatRows, targets: FlatR
 
     # Target side: vectors of neighbourhoods.
     vectors = neighbour_vectors(targets, len(target_table), target_table.size(1))
-    _set_rows(target_table, vectors)
+    _set_unit_rows(target_table, vectors)
     if head is not target_table:
-        _set_rows(head, vectors)
+        _set_unit_rows(head, vectors)
 
-    # Source side: the mean of the head rows of a piece's translations. A target piece counts by how much more probable
-    # it is than its frequency lets expect; else the most frequent pieces would be in every mean.
+    # Source side: the weighted mean of the head rows of a piece's translations. A target piece's weight is its
+    # probability less a share of its frequency; else the most frequent pieces would be in every mean.
     table = translation_probabilities(sources, targets, len(source_table), len(target_table))
     probabilities = torch.from_numpy(table)  # (S, T)
     counts = torch.bincount(torch.from_numpy(targets.ids), minlength=len(target_table))  # (T,)
     weights = (probabilities - FREQUENCY_SHARE * counts / counts.sum()).clamp_(min=0.0)  # (S, T)
-    _set_rows(source_table, weights @ head.cpu())
+    _set_unit_rows(source_table, weights @ head.cpu())
 
     # The layers: source vectors reach the head unchanged.
     _set_cross_attention_to_identity(model)
@@ -83,9 +84,9 @@ def _weaken_other_sublayers(model: Transformer) -> None:
 def neighbour_vectors(sentences: FlatRows, size: int, width: int) -> Tensor:
     """Return vectors (T, D) of pieces; dot products are large for pieces with similar neighbours in `sentences`.
 
-    They are the left singular vectors, times the square root of the singular values, of max(0, log p(n | piece) / p(n))
-    for neighbours n on the left and on the right. p(n) is raised to the power 0.75 (Levy et al. 2015 §3.1). T is
-    `size`, and D is `width`.
+    T is `size`, and D is `width`. The vectors are the left singular vectors, times the square root of the singular
+    values, of a table with one row per piece and one column per neighbour n on the left or on the right. A cell is
+    max(0, log(p(n | piece) / p(n))), with p(n) raised to the power 0.75 (Levy et al. 2015 §3.1).
     """
     # 1. Count neighbours.
     counts_after = _neighbour_counts(sentences, size)
@@ -101,8 +102,10 @@ def neighbour_vectors(sentences: FlatRows, size: int, width: int) -> Tensor:
     rank = min(width, size)
     directions, strengths, _ = torch.svd_lowrank(torch.from_numpy(information), rank, niter=3)  # (T, rank), (rank,)
 
-    # 4. The first directions are the strongest. A random rotation spreads them over all heads.
-    rotation = torch.linalg.qr(torch.randn(width, rank))[0].t()  # (rank, D), rows orthonormal
+    # 4. The first columns are the strongest directions, and a head sees only some columns. A random rotation spreads
+    # the directions over all heads.
+    orthonormal_columns, _ = torch.linalg.qr(torch.randn(width, rank))  # (D, rank)
+    rotation = orthonormal_columns.t()  # (rank, D)
     scaled_directions = directions * strengths.sqrt()  # (T, rank)
     vectors: Tensor = scaled_directions @ rotation
     return vectors
@@ -128,7 +131,7 @@ def translation_probabilities(sources: FlatRows, targets: FlatRows, source_size:
     """
     null_word = source_size  # its row, after those of the pieces
     shape = (source_size + 1, target_size)
-    probabilities = np.ones(shape, np.float32).ravel()  # ((S + 1) · T,): a table, flat
+    probabilities = np.ones(shape, np.float32).ravel()  # ((S + 1) · T,): a table, flat; at first, all are equal
     for _ in range(ROUNDS):
         # E-step: how often each source piece is linked to each target piece.
         counts = np.zeros(len(probabilities))
@@ -161,17 +164,18 @@ def _expected_counts(
     # 1. Each source sentence gets its NULL word.
     source_ids = np.insert(sources.ids, np.cumsum(sources.lengths), null_word)
     source_lengths = sources.lengths + 1
-    # 2. A link is a cell of the table, row · T + column. The links of one target piece, to all pieces of its source
-    # sentence, stand together: `starts` has the place of the first of these pieces, and `lengths` their number.
-    starts = np.repeat(np.cumsum(source_lengths) - source_lengths, targets.lengths)
-    lengths = np.repeat(source_lengths, targets.lengths)
-    links = source_ids[ranges(starts, lengths)].astype(np.int64)
+    # 2. List all links, each as a cell of the table: row · T + column. A target piece is linked to all pieces of its
+    # source sentence; its links stand together. For each target piece: the place of that sentence, and its length.
+    sentence_starts = np.repeat(np.cumsum(source_lengths) - source_lengths, targets.lengths)
+    link_counts = np.repeat(source_lengths, targets.lengths)
+    links = source_ids[ranges(sentence_starts, link_counts)].astype(np.int64)
     links *= target_size
-    links += np.repeat(targets.ids, lengths)
+    links += np.repeat(targets.ids, link_counts)
     # 3. The links of a target piece share a count of 1, in proportion to their probabilities.
     weights = probabilities[links]
-    weight_sums = np.add.reduceat(weights, np.cumsum(lengths) - lengths)
-    weights /= np.repeat(weight_sums, lengths)
+    first_links = np.cumsum(link_counts) - link_counts
+    weight_sums = np.add.reduceat(weights, first_links)
+    weights /= np.repeat(weight_sums, link_counts)
     counts: NDArray[np.float64] = np.bincount(links, weights, len(probabilities)).astype(np.float64, copy=False)
     return counts
 
@@ -185,7 +189,7 @@ def _chunks(sources: FlatRows, targets: FlatRows) -> Iterator[tuple[FlatRows, Fl
             yield sources.between(start, end), targets.between(start, end)
 
 
-def _set_rows(table: Tensor, rows: Tensor) -> None:
+def _set_unit_rows(table: Tensor, rows: Tensor) -> None:
     """Set the rows of `table` (V, D) to `rows`, each scaled to length 1; where a row is zero, keep the old one."""
     lengths = rows.norm(dim=1, keepdim=True)
     is_pad = torch.arange(len(rows)).unsqueeze(1) == PAD

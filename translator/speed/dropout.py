@@ -33,10 +33,10 @@ def dropout_factors(like: Tensor, probability: float) -> Tensor:
     # Round the scale to the type by arithmetic that torch.compile can trace: 1 / 0.9 becomes 1.109375 in bfloat16.
     exact_scale = 1.0 / (1.0 - probability)
     exponent = math.floor(math.log2(exact_scale))
-    unit = torch.finfo(like.dtype).eps * 2.0**exponent
+    unit = torch.finfo(like.dtype).eps * 2.0**exponent  # the distance of neighbouring numbers of the type at the scale
     scale = round(exact_scale / unit) * unit
 
-    # The number of noise values that drop an entry, so that the mean of the factors is 1; one value at least does not.
+    # The number of noise values that drop an entry, so that the mean of the factors is 1; at least one value keeps it.
     dropped_share = 1.0 - 1.0 / scale
     dropping_values = round(dropped_share * NOISE_VALUES)
     dropping_values = min(dropping_values, NOISE_VALUES - 1)
@@ -44,10 +44,10 @@ def dropout_factors(like: Tensor, probability: float) -> Tensor:
     # 64 random bits are four signed 16-bit noise values.
     count = like.numel()
     words = torch.empty((count + 3) // 4, dtype=torch.int64)
-    words.random_(-(2**63), None)  # all values of the type; without `None`, the bound would be an upper one
+    words.random_(-(2**63), None)  # all values of the type; a bound without `None` would be the upper one
     noise = words.view(torch.int16)[:count].view(like.shape)
 
-    # The lowest noise values drop their entry.
+    # The lowest noise values, from -2¹⁵ on, drop their entry.
     lowest_kept = dropping_values - NOISE_VALUES // 2
     factors = (noise >= lowest_kept).to(like.dtype)
     return factors.mul_(scale)

@@ -37,9 +37,10 @@ def gpu_problem(number: int = 0) -> str | None:
     if gpu_count() > 0:
         return _missing_kernels(number)
     # There is no GPU, or the user hides it.
-    if not _DRIVER.exists() or os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
+    is_hidden = os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1")
+    if not _DRIVER.exists() or is_hidden:
         return None
-    # There is a GPU that torch does not see: starting CUDA says why.
+    # There is a GPU that torch does not see: the error of starting CUDA says why.
     try:
         torch.cuda.init()  # type: ignore[no-untyped-call]
     except (RuntimeError, AssertionError) as error:
@@ -70,15 +71,15 @@ def caution_about_gpu(setting: str, device: torch.device) -> None:
 
 
 def _missing_kernels(number: int) -> str | None:
-    """Return the problem if this torch has no code for GPU `number`, which it sees; None if it has."""
-    if torch.version.cuda is None:  # ROCm
+    """Return the problem if this torch has no code for GPU `number`, which it sees; None if it has code for it."""
+    if torch.version.cuda is None:  # torch for ROCm, whose GPUs are not checked
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's own warning about the same, of several lines
         architectures = torch.cuda.get_arch_list()
         use_expandable_segments()  # a setting that has no effect later: the next line starts CUDA
         capability = torch.cuda.get_device_capability(number)
-        if not architectures or has_kernels(capability, architectures):
+        if not architectures or has_kernels(capability, architectures):  # an empty list says nothing
             return None
         name = torch.cuda.get_device_name(number)
     return (

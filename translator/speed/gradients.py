@@ -23,7 +23,7 @@ class FlatGradients(Gradients):
         sum_in_place: Callable[[Tensor], None],
         exchange: Literal["float32", "bf16"] = "float32",
     ) -> None:
-        """Take the weights, the function that sums a tensor over all ranks, and the format of what they exchange."""
+        """Take the weights, the function that sums a tensor over all ranks, and the type in which they exchange it."""
         super().__init__(parameters)
         self._sum_in_place = sum_in_place
         self._exchange = exchange

@@ -61,11 +61,12 @@ class CapturedForwardBackward:
         captured.weight.copy_(weight)
         captured.graph.replay()
         gradients.is_empty = False
-        return captured.token_losses.clone()
+        return captured.token_losses.clone()  # the next replay overwrites them
 
     def _capture(self, loss: TeacherForcing, gradients: FlatGradients, batch: Batch, weight: Tensor) -> _Captured:
         """Return the graph of a pass over a batch of this shape; gradients and random state stay as they are."""
-        # 1. Buffers of the graph; a batch that is on the GPU already belongs to the caller.
+        # 1. The buffers that the graph reads. `to` does not copy a batch that is on the GPU already: clone it, because
+        # its memory is the caller's.
         device = weight.device
         fixed_batch = batch.to(device)
         if fixed_batch.fields is batch.fields:
@@ -82,18 +83,18 @@ class CapturedForwardBackward:
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             for _ in range(WARM_UPS):
-                gradients.is_empty = is_first
+                gradients.is_empty = is_first  # each pass sets it to False
                 self._forward_backward(loss, gradients, fixed_batch, fixed_weight)
         torch.cuda.current_stream().wait_stream(stream)
 
-        # 4. The capture. Other threads may use the GPU meanwhile: that of the batches allocates page-locked memory.
+        # 4. The capture. Other threads may use the GPU meanwhile: that of the data loader allocates page-locked memory.
         graph = torch.cuda.CUDAGraph()
         gradients.is_empty = is_first
         with torch.cuda.graph(graph, capture_error_mode="thread_local"):
             token_losses = self._forward_backward(loss, gradients, fixed_batch, fixed_weight)
 
-        # 5. Undo the changes. A resumed run captures at another update, and must have the same dropout as one that did
-        # not stop.
+        # 5. Undo the changes: a resumed run captures at another update, and must have the same dropout as a run without
+        # a stop.
         gradients.flat.copy_(gradients_before)
         gradients.is_empty = is_first
         torch.cuda.set_rng_state(random_state, device)

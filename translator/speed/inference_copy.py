@@ -25,15 +25,15 @@ def search_copy(model: Transformer, precision: Literal["float32", "bf16"] = "flo
 
     # Replace or transpose every linear layer.
     for parent in list(prepared.modules()):
-        for name, linear in parent.named_children():
-            if not isinstance(linear, nn.Linear):
+        for name, child in parent.named_children():
+            if not isinstance(child, nn.Linear):
                 continue
             if precision == "bf16":
-                # The outer projection would round the hidden values anyway.
+                # The inner projection of a feed-forward may return bf16, because the outer one rounds its input anyway.
                 is_inner = isinstance(parent, FeedForward) and name == "inner"
-                setattr(parent, name, RoundedLinear(linear, narrow=is_inner))
+                setattr(parent, name, RoundedLinear(child, narrow=is_inner))
             else:
-                linear.weight.data = linear.weight.t().contiguous().t()  # the same shape, columns contiguous
+                child.weight.data = child.weight.t().contiguous().t()  # the same shape, columns contiguous
     return prepared
 
 

@@ -55,10 +55,10 @@ class Muon(torch.optim.Optimizer):
             found_inf = torch.zeros((), device=self.param_groups[0]["params"][0].device)
         finite = found_inf == 0  # () bool
 
-        # 1. Decay each weight, and collect its matrices, whose updates are computed below.
+        # 1. Advance the momentum of each weight, decay the weight, and collect its matrices for step 2.
         updates_by_shape: dict[torch.Size, list[MatrixUpdate]] = defaultdict(list)
         for group in self.param_groups:
-            # Weight decay: a skipped update multiplies by 1.
+            # The factor of weight decay: 1 in a skipped update.
             decay = torch.full((), 1.0 - group["lr"] * group["weight_decay"], device=finite.device)
             decay.masked_fill_(~finite, 1.0)
             for weight in group["params"]:
@@ -77,7 +77,7 @@ class Muon(torch.optim.Optimizer):
 
         # 2. Update all matrices of a shape at once.
         for updates in updates_by_shape.values():
-            _apply(updates, finite)
+            _apply_updates(updates, finite)
 
     def _advance_momentum(self, weight: nn.Parameter, finite: Tensor) -> Tensor:
         """Move the momentum towards the gradient if `finite`; return Nesterov's look-ahead, which is always finite."""
@@ -94,8 +94,8 @@ class Muon(torch.optim.Optimizer):
 def muon_of(model: nn.Module, weight_decay: float) -> Muon:
     """Return the optimizer of the matrices of encoder and decoder layers; the rest stays with AdamW.
 
-    Both share a learning rate: Muon's update is scaled to AdamW's (Liu et al. 2025, "Muon is scalable for LLM
-    training").
+    Muon and AdamW share a learning rate: Muon's update is scaled to the size of AdamW's (Liu et al. 2025, "Muon is
+    scalable for LLM training").
     """
     # The number of matrices that are stacked in a weight: 1, except in fused projections.
     blocks_by_weight: dict[Tensor, int] = {}
@@ -103,7 +103,7 @@ def muon_of(model: nn.Module, weight_decay: float) -> Muon:
         if isinstance(module, FusedLinear):
             blocks_by_weight[module.weight] = module.blocks
 
-    # A parameter group for each number.
+    # A parameter group for each number of matrices.
     weights_by_blocks: dict[int, list[nn.Parameter]] = {}
     for name, weight in model.named_parameters():
         if weight.dim() >= 2 and name.startswith(("encoder.", "decoder.")):
@@ -113,7 +113,7 @@ def muon_of(model: nn.Module, weight_decay: float) -> Muon:
     return Muon(groups, weight_decay)
 
 
-def _apply(updates: list[MatrixUpdate], finite: Tensor) -> None:
+def _apply_updates(updates: list[MatrixUpdate], finite: Tensor) -> None:
     """Move matrices of one shape against their orthonormalized directions, by zero if not `finite`."""
     stack = torch.stack([update.direction for update in updates])  # (N, R, C)
     precision = torch.bfloat16 if bf16_pays(stack.device) else torch.float32
@@ -129,13 +129,13 @@ def near_orthonormal(matrices: Tensor, precision: torch.dtype) -> Tensor:
     """Return `matrices` (N, R, C) with their singular values near 1, computed in `precision`.
 
     Three Newton-Schulz iterations (Jordan et al. 2024), for which bf16 suffices, bring singular values above 1/80 of
-    the Frobenius norm to between about 0.5 and 1.2. Five, as in that work, do so from 1/1000 on; they take longer and
-    do not lower our validation loss.
+    the Frobenius norm to between about 0.5 and 1.2. Five iterations, as in that work, do so for values above 1/1000;
+    they take longer and do not lower our validation loss.
     """
-    # The smaller square is cheaper, so tall matrices are transposed.
+    # Transpose tall matrices, since each iteration computes x·xᵀ, which is smaller if x is wide.
     is_tall = matrices.shape[1] > matrices.shape[2]
     x = (matrices.mT if is_tall else matrices).to(precision)
-    # Divided by the Frobenius norm, so that no singular value is above 1.
+    # Divide by the Frobenius norm, so that no singular value is above 1.
     norms = torch.linalg.matrix_norm(x, keepdim=True)
     x = x / norms.clamp(min=1e-7)
     # Each iteration is x ← first · x + (third · x·xᵀ + fifth · (x·xᵀ)²) · x.

@@ -38,13 +38,13 @@ def largest_of_groups(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     if whole_size < size:
         maxima = torch.cat((maxima, values[:, whole_size:].amax(dim=1, keepdim=True)), dim=1)
     best_groups = maxima.sort(dim=1, descending=True, stable=True).indices[:, :count]  # (R, best groups)
-    best_groups = best_groups.sort(dim=1).values  # so that candidates are in the order of their indices
+    best_groups = best_groups.sort(dim=1).values  # by index, so that ties go to the lowest
 
     # 2. Sort the values of these groups.
     offsets = torch.arange(GROUP_SIZE, device=values.device)
     candidates = (best_groups.unsqueeze(2) * GROUP_SIZE + offsets).flatten(1)  # (R, best groups * GROUP_SIZE) indices
     is_outside = candidates >= size  # after the end of the last group, if it is smaller
-    candidates = candidates.clamp(max=size - 1)
+    candidates = candidates.clamp(max=size - 1)  # `gather` needs valid indices
     candidate_values = values.gather(1, candidates).masked_fill(is_outside, -torch.inf)
     best = candidate_values.sort(dim=1, descending=True, stable=True)
     return best.values[:, :count], candidates.gather(1, best.indices[:, :count])

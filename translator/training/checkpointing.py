@@ -53,6 +53,7 @@ class TrainingState:
             RunError: a weight is not finite; nothing is written.
             StorageError: the write failed; older checkpoints are untouched.
         """
+        # All ranks have the same weights, so all raise.
         if not are_finite(self.model.parameters()):
             raise RunError(
                 f"a weight is no longer finite near step {self.progress.step}; the last checkpoint is intact. Lower "
@@ -83,7 +84,7 @@ class TrainingState:
         """
         if self.writes:
             with storage_errors(self._folder):
-                restore_folders(self._folder)  # after a kill during a replacement
+                restore_folders(self._folder)  # a kill may have left a checkpoint under a hidden name
         checkpoint = newest_whole(self._folder)
         if checkpoint is None:
             return
@@ -105,11 +106,11 @@ class TrainingState:
         self.position = DataPosition(**state.position)
         self.saved_step = self.progress.step
 
-        # 3. In other batches, a position within the epoch has no meaning.
+        # 3. Begin the epoch again if its batches have changed: a row of the old batches has no meaning in the new ones.
         has_same_data = state.data == self.data.fingerprint
         has_same_batches = has_same_data and state.batch_order == self._batch_order()
         if not has_same_batches:
-            self.position = DataPosition(self.position.epoch, 0)
+            self.position = DataPosition(self.position.epoch, row=0)
 
         # 4. Rename the damaged checkpoints after this one, and renew the links.
         if self.writes:
@@ -133,7 +134,7 @@ class TrainingState:
 
     def _description(self) -> CheckpointState:
         """Return what a checkpoint of this moment says beside its tensors."""
-        # The last validation is a score of the checkpoint only if it was of these weights.
+        # The last validation gives the score of the checkpoint only if no update followed it.
         progress = self.progress
         score = None
         if progress.validated_step == progress.step:

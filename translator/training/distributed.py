@@ -37,10 +37,11 @@ def lost_process_errors() -> Iterator[None]:
     except RuntimeError as error:
         text = str(error).lower()
         is_of_connection = isinstance(error, dist.DistError) or any(word in text for word in _CONNECTION_WORDS)
-        is_timeout = any(word in text for word in _TIMEOUT_WORDS)
         if not is_of_connection:
             raise
         first_line = str(error).strip().split("\n")[0]
+        # A lost rank is reported by itself or by the launcher; a silent one only here, so as a plain RunError.
+        is_timeout = any(word in text for word in _TIMEOUT_WORDS)
         if is_timeout:
             raise RunError(
                 "another rank of this run did not answer in time (it is stopped, or waits for a disk, a GPU or the "
@@ -82,12 +83,12 @@ class Distributed:
             rank=int(os.environ["RANK"]),
             world_size=int(os.environ["WORLD_SIZE"]),
             local_rank=int(os.environ["LOCAL_RANK"]),
-            # A launcher that does not set it is taken to use one machine.
+            # A launcher that does not set LOCAL_WORLD_SIZE is taken to use one machine.
             local_world_size=int(os.environ.get("LOCAL_WORLD_SIZE", os.environ["WORLD_SIZE"])),
         )
         if distributed.world_size > 1:
-            device_of_rank = choose_device(str(distributed.device(device)))  # raises if there is no GPU of this number
-            distributed._connect(device_of_rank)
+            device_of_rank = distributed.device(device)
+            distributed._connect(choose_device(str(device_of_rank)))  # raises if there is no GPU of this number
         return distributed
 
     @lost_process_errors()

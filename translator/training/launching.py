@@ -65,8 +65,8 @@ def launch(
 
     # 3. Start the ranks, and wait for them.
     try:
-        # Torch's launcher handles signals: it forwards the first, and stops the ranks at the second. Until it does, our
-        # handlers only remember a signal.
+        # Torch's launcher installs handlers: they forward the first signal, and stop the ranks at the second. Until
+        # then, our own handlers only remember a signal.
         with tempfile.TemporaryDirectory(prefix="translator-") as folder, stop.deferred():
             config = LaunchConfig(
                 min_nodes=1,
@@ -85,9 +85,9 @@ def launch(
     except SignalException as error:
         raise Interrupted(int(error.sigval)) from error
     except ChildFailedError as error:
-        return _exit_code(error.failures, processes)  # of a rank that ended without a report; else raises
+        return _exit_code(error.failures, processes)  # raises, unless a rank ended without a report
     finally:
-        # 4. Restore the handlers, which torch's launcher has replaced, and the environment.
+        # 4. Restore the logging, the handlers, which torch's launcher has replaced, and the environment.
         logging.disable(logging.NOTSET)
         for number, handler in handlers.items():
             signal.signal(number, handler)
@@ -103,34 +103,35 @@ def _exit_code(failures: Mapping[int, ProcessFailure], processes: int) -> int:
         TranslatorError: a rank reported an error.
         LostProcessError: a rank was killed.
     """
-    by_time = sorted(failures.items(), key=lambda failure: failure[1].timestamp)
-    # An error of our own, which a rank reported, says most.
+    by_time = sorted(failures.items(), key=lambda entry: entry[1].timestamp)
+    # An error that a rank reported says more than an exit code.
     for _, failure in by_time:
         report = failure.error_file_data.get("message")
-        if isinstance(report, dict):  # torch's error handler writes `Type: message`
-            _, _, message = str(report["message"]).partition(": ")
+        if isinstance(report, dict):  # without a report, torch puts the text "<NONE>" here
+            _, _, message = str(report["message"]).partition(": ")  # of `Type: message`
             raise TranslatorError(message)
-    # A rank may have been killed. SIGTERM does not count: by it, the launcher ends the others.
+    # A rank may have been killed. SIGTERM does not count: the launcher ends the other ranks by it.
     for rank, failure in by_time:
         if failure.exitcode < 0 and failure.exitcode != -signal.SIGTERM:
             reason = f"{signal.strsignal(-failure.exitcode)}; if nobody stopped it, memory may have run out"
             raise LostProcessError(f"rank {rank} of {processes} was lost ({reason}); {ADVICE}")
-    # Any other end has its exit code, or 128 plus the number of its signal.
-    _, first = by_time[0]
-    return first.exitcode if first.exitcode > 0 else 128 - first.exitcode
+    # Any other end has its exit code. A negative one is a signal, reported as shells do: 128 plus its number.
+    _, first_failure = by_time[0]
+    return first_failure.exitcode if first_failure.exitcode > 0 else 128 - first_failure.exitcode
 
 
 @contextlib.contextmanager
 def errors_end_the_rank() -> Iterator[None]:
     """In a process that an elastic launcher started, report an error of the block and end the process.
 
-    `launch` prints the error once, for all its ranks. A rank of the user's own `torchrun` prints it itself.
+    `launch` prints the error once, for all its ranks. A rank of the user's own `torchrun` prints it itself. In any
+    other process, this does nothing.
     """
     if not launched():
         yield
         return
     try:
-        with path_errors():
+        with path_errors():  # an OSError about a path becomes a StorageError, so a TranslatorError below
             yield
     except Interrupted as error:
         _end_rank(error, error.exit_code)
@@ -141,19 +142,19 @@ def errors_end_the_rank() -> Iterator[None]:
 
 
 def _end_rank(error: BaseException, code: int) -> NoReturn:
-    """Report `error`, and end this process without Python's own steps at the end, in which it may abort.
+    """Report `error`, and end this process at once: the shutdown of the Python interpreter could abort it.
 
-    A thread of Gloo may still hold a tensor of the last exchange. It needs the interpreter to release it, and one that
-    has ended makes it call `std::terminate` (https://github.com/pytorch/pytorch/issues/190489).
+    A thread of Gloo may still hold a tensor of the last exchange. It needs the interpreter to release the tensor; after
+    the shutdown, it calls `std::terminate` instead (https://github.com/pytorch/pytorch/issues/190489).
     """
-    # When a rank has ended, the launcher sends a signal to the others, which may be ending here, too: ignore it.
+    # When a rank ends, the launcher sends a stop signal to the others. This one may be among them, and ends anyway.
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     try:
         _report(error)
         sys.stdout.flush()
         sys.stderr.flush()
-    finally:  # whatever the report meets: a full disk, a closed pipe
+    finally:  # also if the report fails, on a full disk or a closed pipe
         os._exit(code)
 
 

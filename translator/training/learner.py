@@ -37,9 +37,9 @@ def build_learner(
 
     Args:
         config: the recipe.
-        vocabularies: tokens of source and target.
-        device: of this rank.
-        choices: the forms that suit the machine.
+        vocabularies: the numbers of pieces of source and target.
+        device: the device of this rank.
+        choices: the settings that suit the machine.
         distributed: the ranks that share each update.
     """
     # 1. The model and its loss.
@@ -47,7 +47,7 @@ def build_learner(
     model = build_model(config, vocabularies, device)
     loss = TeacherForcing(model, settings.label_smoothing, settings.r_drop, head_loss=blockwise_head_loss)
     if choices.compile:
-        loss = compile_loss(loss)
+        loss = compile_loss(loss)  # with the plain head loss, which compilation makes fast
 
     # 2. What trains it: plain forms, or those of `speed/`.
     return Learner(

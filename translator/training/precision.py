@@ -75,9 +75,10 @@ def choose_precision(device: torch.device, setting: Precision | Literal["auto"] 
             raise ConfigError("training.precision is `bf16`, but this GPU lacks it; use fp16, float32 or auto")
         return setting, "as set"
     processor = {"cpu": "CPU", "mps": "Apple GPU"}.get(device.type, "GPU")
-    if not has_bf16(device) and fp16_pays(device):
+    supports_bf16 = has_bf16(device)
+    if not supports_bf16 and fp16_pays(device):
         return "fp16", "this GPU supports fp16, but not bf16"
-    if not has_bf16(device):
+    if not supports_bf16:
         return "float32", f"this {processor} does not support bf16"
     if device.type == "mps":
         return "float32", "bf16 is not measured on Apple GPUs"
@@ -87,7 +88,7 @@ def choose_precision(device: torch.device, setting: Precision | Literal["auto"] 
 
 
 def _compiles(device: torch.device, config: TrainingConfig) -> bool:
-    """Return whether layers and output head are compiled; say what is missing for it.
+    """Return whether layers and output head are compiled; log what is missing, if only the tools are.
 
     Raises ConfigError: `training.compile` is `always` on a CPU.
     """

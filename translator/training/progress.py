@@ -32,10 +32,10 @@ class TrainingProgress(Progress):
     def note_validation(self, scores: dict[str, float], metric: str) -> bool:
         """Record the scores of a validation at the current step; return whether `metric` is the best so far.
 
-        A validation without this score, because no pair fits into a row, is not the best, and does not count as one
-        without a gain. A score that is not finite does.
+        A validation lacks the score if no pair fits into a row. Then it is not the best, and does not count as one
+        without a gain. A validation with a score that is not finite counts as one without a gain.
         """
-        # 1. Whether it is a gain: training may stop after some validations without one.
+        # 1. Whether the validation is a gain: training may stop after some validations without a gain.
         score = ranking_score(scores, metric)
         is_best = score is not None and (self.best_score is None or score > self.best_score)
         if is_best:
@@ -44,7 +44,7 @@ class TrainingProgress(Progress):
         elif metric in scores:
             self.validations_without_gain += 1
 
-        # 2. Its scores.
+        # 2. The scores of the validation.
         self.validated_step = self.step
         self.last_validation = scores
         loss = scores.get("loss", math.nan)

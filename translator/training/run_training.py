@@ -82,7 +82,7 @@ def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) ->
         else:
             LOGGER.setLevel(logging.ERROR)
 
-        # Prepare the data, before there is a log in the run folder; then train.
+        # Prepare the data before the run folder has a log: if the preparation fails, a new folder stays empty.
         data = _prepared_data(config, distributed)
         if distributed.main:
             stack.enter_context(log_to_file(run.log_file))
@@ -106,7 +106,7 @@ def _train_and_evaluate(
 ) -> TrainingOutcome:
     """Train on the prepared data, evaluate, and return the outcome.
 
-    `changes` are those of the settings since the last start, for the record of this one.
+    `changes` are the settings that changed since the last start, to be recorded.
     """
     # 1. The trainer, which resumes from the last checkpoint.
     device = distributed.device(choose_device(config.run.device))
@@ -119,7 +119,7 @@ def _train_and_evaluate(
         trainer = Trainer(state, learner, choices.precision, distributed, stop)
     was_finished = trainer.finished is not None
 
-    # 2. The run folder: only after the checkpoint of a resumed run has accepted settings and subword models.
+    # 2. Write to the run folder only now: in a resumed run, settings and subword models must first fit the checkpoint.
     if distributed.main:
         run.write(config)
         run.keep_subword(data.subword_folder, data.normalizer.rules.to_json())
@@ -129,10 +129,10 @@ def _train_and_evaluate(
     # 3. Training, and on rank 0 the evaluation.
     if not was_finished:
         trainer.train()
-    reason = trainer.finished or ""
+    reason = trainer.finished or ""  # never empty: `train` raises if it stops before a limit
     scores, samples = _evaluate(config, run, trainer.progress, reason) if distributed.main else ([], [])
 
-    # 4. How to turn the model's probabilities into a confidence, learned from the validation text.
+    # 4. Learn from the validation text how to turn the model's probabilities into a confidence.
     if distributed.main:
         pairs: list[tuple[str, str]] = []
         for name in data.corpus.names("validation"):
@@ -151,10 +151,10 @@ def _train_and_evaluate(
 
 def _record_preparation(config: Config, run: RunFolder, data: DataHandler, changes: Changes) -> None:
     """Write what the preparation found to run folder and log."""
-    # The folder: recipe and held-out text, which stay as they were in a resumed run.
+    # The folder: recipe and held-out text. In a resumed run they stay as they were, but missing text is written again.
     if not run.has_checkpoint:
         run.write(config)
-    if not (run.has_checkpoint and run.held_out_folder.is_dir()):
+    if not run.has_checkpoint or not run.held_out_folder.is_dir():
         write_held_out(run.held_out_folder, "validation", data.held_out("validation"))
         write_held_out(run.held_out_folder, "test", data.held_out("test"))
 
@@ -193,14 +193,13 @@ def _evaluate(
     checkpoint = find_checkpoint(run.checkpoints_folder, "best").name
     if progress.best_score is None:
         LOGGER.warning("no validation has a finite %s, so `best` is %s", config.training.best_metric, checkpoint)
-    search = search_label(evaluated_search(run))
+    label_of_search = search_label(evaluated_search(run))
     scores = [
         score
         for score in saved_scores(run.evaluation_folder)
-        if score.checkpoint == checkpoint and score.search == search
+        if score.checkpoint == checkpoint and score.search == label_of_search
     ]
-    # 2. They are enough if they cover all test sets of the run; scores on other texts, which a user may have evaluated,
-    # do not replace these.
+    # 2. They are enough if they cover all test sets of the run. A user may have added scores on other texts.
     test_sets = own_texts(run, "test").keys()
     if scores and test_sets <= {score.test_set for score in scores}:
         return scores, []

@@ -41,7 +41,7 @@ def initial_state(
         ConfigError: the ranks resume from different places.
     """
     if distributed.main and not run.has_checkpoint:
-        _initialize_weights(config, data, learner.loss.model)  # the other ranks receive them
+        _initialize_weights(config, data, learner.loss.model)  # the other ranks receive them in `Trainer.train`
     state = TrainingState(config, run, data, learner.loss.model, learner.optimizer, writes=distributed.main)
 
     # Rank 0 restores before the barrier, since it cleans up after a killed process; the others restore after it.
@@ -134,6 +134,7 @@ class Trainer:
             with contextlib.closing(batches):
                 self._show_translations()
                 self._monitor.restart_clock()
+                # The loop calls `updated`, `validate` and `save` of this trainer.
                 return train(self._learner, batches, self.progress, self._loop_settings, self, self._clock)
         except _StopAskedError:  # of `validate`
             return None
@@ -155,15 +156,16 @@ class Trainer:
 
     def validate(self) -> None:
         """Validate and report on rank 0, and save; on a stop signal, raise on all ranks."""
-        self._monitor.report()
-        # 1. Rank 0 validates, and all ranks get its scores. If it is asked to stop meanwhile, there are none: all stop.
+        self._monitor.report()  # the updates before the validation, so that its time is not in their speed
+        # 1. Rank 0 validates, and all ranks get its scores. If rank 0 is asked to stop meanwhile, there are no scores,
+        # and all ranks stop.
         validation = None
         if self._distributed.main:
             try:
                 with uncompiled():
                     validation = self._validator.validate(self._check_stop)
             except _StopAskedError:
-                pass  # the other ranks wait for the answer, which is None
+                pass  # no exception yet: the other ranks wait for the scores, which are None
         scores = self._distributed.of_main(None if validation is None else validation.scores)
         if scores is None:
             raise _StopAskedError
@@ -174,7 +176,7 @@ class Trainer:
             with uncompiled():
                 self._monitor.validated(validation, is_best, self._validator)
 
-        # 3. Save, even if this step is saved: that checkpoint lacks the scores.
+        # 3. Save, even if this step is saved already: the checkpoint lacks the scores.
         self._save()
 
     def save(self) -> None:

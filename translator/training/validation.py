@@ -22,8 +22,8 @@ from translator.speed.blockwise_loss import blockwise_head_loss
 from translator.speed.device import Precision, autocast
 from translator.training.monitoring.losses import LossesBySource, Means
 
-_WATCHED: Final = 3  # sentences that console and TensorBoard show
-_WATCHED_WORDS: Final = 8
+_WATCHED_SENTENCES: Final = 3  # that console and TensorBoard show
+_WATCHED_WORDS: Final = 8  # of a source sentence; the nearest lengths are shown
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,8 @@ class Validator:
         self._model = model
         self._device = model.head_weight.device
         self._precision = precision
-        # 1. The loss, without label smoothing; and a greedy search with the weights of the moment.
+        # 1. The loss, without label smoothing; and a greedy search, which always uses the current weights of `model`.
+        # It translates each text whole, as the model reads the pairs in training.
         self._loss = TeacherForcing(model, label_smoothing=0.0, r_drop=0.0, head_loss=blockwise_head_loss)
         searcher = TorchSearcher([model], self._device)
         greedy = config.search.model_copy(update={"method": "greedy", "split_sentences": False})
@@ -68,7 +69,7 @@ class Validator:
         # 3. The sentences to watch: a line of a terminal holds a source and a translation of about eight words.
         distances = [abs(len(source.split()) - _WATCHED_WORDS) for source, _ in self._sample]
         nearest_first = sorted(range(len(self._sample)), key=distances.__getitem__)
-        self._watched = nearest_first[:_WATCHED]  # numbers in the sample
+        self._watched = nearest_first[:_WATCHED_SENTENCES]  # numbers in the sample
 
     @property
     def has_text(self) -> bool:
@@ -86,7 +87,7 @@ class Validator:
 
     def validate(self, check_stop: Callable[[], None] = lambda: None) -> Validation:
         """Return loss, scores and a few translations; `check_stop` is called between batches, and may raise."""
-        # 1. The losses. That of a diverged model is NaN.
+        # 1. The losses, which are NaN for a diverged model. There are none if no pair fits into a row.
         means = self._losses(check_stop)
         scores: dict[str, float] = {}
         if means.by_source:
@@ -123,7 +124,7 @@ class Validator:
         for start in range(0, len(order), self.translator.searcher.batch_rows):
             check_stop()
             numbers = order[start : start + self.translator.searcher.batch_rows]
-            # `translate_lines` would warn of lost digits at each validation.
+            # Not by `translate_lines`, which would warn of lost digits at each validation.
             ranked = self.translator.translations(
                 [self._sample[number][0] for number in numbers],
                 scored=False,

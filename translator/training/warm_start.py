@@ -39,8 +39,8 @@ def initial_checkpoint(config: Config) -> Path:
 def initialize(model: Transformer, subword: SubwordPair, config: Config) -> list[str]:
     """Copy matching weights of `training.initialize_from` into the new `model`; return log lines.
 
-    They come from the moving average of the checkpoint, or else from its weights. Weights of the same name and shape
-    are copied. Rows of embeddings and output head are matched by the text of their pieces.
+    The source is the moving average in the checkpoint, or else its weights. In layers, weights of the same name and
+    shape match. In embeddings and output head, the rows of pieces with the same text match.
 
     Raises:
         RunError: as `initial_checkpoint`.
@@ -66,20 +66,22 @@ def initialize(model: Transformer, subword: SubwordPair, config: Config) -> list
     if not_copied:
         lines.append(f"newly initialized: {', '.join(not_copied)}")
 
-    # 2. Tables: rows of the same piece. A table that the checkpoint lacks was tied to the one before it, and has its
-    # rows. A table that the new model lacks is tied, too, and needs nothing.
+    # 2. Tables: rows of the same piece. A table that the checkpoint lacks was tied to the table before it in `_TABLES`,
+    # and has the rows of that one. A table that the new model lacks is tied, too, and needs nothing.
     old_subword = _subword_of(path, state, subword)
     old_table = old_weights[SOURCE_TABLE]
     for name, title in _TABLES.items():
         old_table = old_weights.get(name, old_table)
         if name not in new_weights:
             continue
-        rows = 0
-        if old_subword is not None and new_weights[name].size(1) == old_table.size(1):
+        new_table = new_weights[name]
+        copied_rows = 0
+        has_same_width = new_table.size(1) == old_table.size(1)
+        if old_subword is not None and has_same_width:
             side = "source" if name == SOURCE_TABLE else "target"
-            rows = _copy_rows(new_weights[name], getattr(subword, side), old_table, getattr(old_subword, side))
-        has_matrix = has_matrix or rows > 0
-        lines.append(f"{title}: {rows:,} of {len(new_weights[name]):,} pieces copied, matched by their text")
+            copied_rows = _copy_rows(new_table, getattr(subword, side), old_table, getattr(old_subword, side))
+        has_matrix = has_matrix or copied_rows > 0
+        lines.append(f"{title}: {copied_rows:,} of {len(new_table):,} pieces copied, matched by their text")
 
     # 3. Refuse a model that shares nothing.
     if not has_matrix:

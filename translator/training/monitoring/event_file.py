@@ -28,9 +28,11 @@ VALIDATION_TAGS: Final = {
 
 @contextlib.contextmanager
 def event_file(folder: Path, step: int) -> Iterator[Any]:
-    """Give torch's `SummaryWriter` of a new file in `folder` for the steps after `step`, and close it in the end.
+    """Yield torch's `SummaryWriter` for a new file in `folder`, for the steps after `step`, and close it at the end.
 
-    Later points of earlier files disappear. Raises StorageError: the file cannot be opened or closed.
+    Points after `step` in earlier files disappear: a run that went on from `step` makes them anew.
+
+    Raises StorageError: the file cannot be opened or closed.
     """
     from torch.utils.tensorboard import SummaryWriter  # slow to import
 
@@ -62,7 +64,9 @@ def isolate_persian(text: str, like: str | None = None) -> str:
 
 
 def show_test_scores(folder: Path, scores: Sequence[Score]) -> None:
-    """Write scores on raw text to a separate event file, at the steps of their checkpoints; an average has no step.
+    """Write scores on raw text to a separate event file, at the steps of their checkpoints.
+
+    The scores of an average of checkpoints, which has no step, are left out.
 
     Args:
         folder: the run's folder of event files; if it does not exist, nothing is written.
@@ -75,7 +79,7 @@ def show_test_scores(folder: Path, scores: Sequence[Score]) -> None:
 
     own_set = shown[0].test_set
     with storage_errors(folder), SummaryWriter(str(folder), filename_suffix=TEST_SUFFIX) as writer:
-        add: Callable[..., None] = writer.add_scalar
+        add: Callable[..., None] = writer.add_scalar  # it has no types
         for score in shown:
             step = int(score.checkpoint.removeprefix("step-"))
             add(f"test_by_set/{score.test_set}/{score.metric}", score.score, step)

@@ -56,7 +56,7 @@ class LossesBySource:
 
         `total` returns the sums of numbers over all ranks; by default, this is the only rank.
         """
-        # 1. The sums of all ranks, which begin anew here.
+        # 1. Add up the sums of all ranks; those of this rank start again from zero.
         totals = total(self._sums.ravel().tolist())
         losses, tokens = np.array(totals).reshape(self._sums.shape)  # (P,) each
         self._sums[:] = 0.0

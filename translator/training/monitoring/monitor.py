@@ -89,15 +89,15 @@ class Monitor:
         results = self._results
         self._results = []
 
-        # 1. Read norms and flags, which waits for the device; so `seconds` covers its work.
+        # 1. Read norms and flags. This waits for the device, so `seconds` includes its work.
         norms = torch.stack([result.gradient_norm for result in results]).tolist()
         finite_flags = torch.stack([result.finite for result in results]).tolist()
         seconds = max(1e-9, time.perf_counter() - self._began)
         self._count_skipped(finite_flags)
 
-        # 2. Add up the losses of all ranks.
+        # 2. Add up the losses of all ranks, without skipped updates: their losses may be finite on this rank only.
         for result, is_finite in zip(results, finite_flags, strict=True):
-            if is_finite:  # the losses of a skipped update may be finite on this rank
+            if is_finite:
                 for batch, token_losses in zip(result.step_batches.batches, result.token_losses, strict=True):
                     self._by_source.add(batch, token_losses)
         means = self._by_source.means(self._distributed.sum)
@@ -173,7 +173,7 @@ class Monitor:
                 self._events.add_scalar(f"validation_by_source/{source}", loss, step)
             self._events.add_text("validation/translations", translations_table(validation.watched), step)
             source_pieces, target_pieces, weights = validator.translator.attention(validator.drawn_source)
-            only_map = ("last layer, mean of its heads", weights)
+            only_map = ("last layer, mean of its heads", weights)  # title and weights
             figure = attention_figure(target_pieces, source_pieces, [[only_map]], "cross")
             self._events.add_figure("validation/attention", figure, step)
         # 2. The log.
