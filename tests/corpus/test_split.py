@@ -14,7 +14,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from translator.config import CorpusConfig, SourceConfig, SplitConfig
-from translator.corpus.selecting.duplicates import Hashes, mix
+from translator.corpus.selecting.duplicates import Hashes, scrambled
 from translator.corpus.selecting.near_duplicates import NearDuplicateIndex, signatures
 from translator.corpus.selecting.selection import select_pairs
 from translator.corpus.selecting.split import FATES, SPLITS, TRAIN, assign_splits
@@ -25,14 +25,14 @@ SOURCE = SourceConfig(name="mizan", path="mizan.zip")
 
 def test_mix_is_splitmix64() -> None:
     """The first outputs of the published generator with seed 0: which pairs are held out depends on them."""
-    assert [int(mix(np.zeros(1, dtype=np.uint64), seed)[0]) for seed in (0, 1)] == [
+    assert [int(scrambled(np.zeros(1, dtype=np.uint64), seed)[0]) for seed in (0, 1)] == [
         0xE220A8397B1DCDAF,
         0x6E789E6AA1B965F4,
     ]
 
 
 def keys(count: int) -> Hashes:
-    return mix(np.arange(count, dtype=np.uint64), 99)
+    return scrambled(np.arange(count, dtype=np.uint64), 99)
 
 
 @given(st.sampled_from(["block", "hash"]), st.none() | st.integers(1, 20), st.integers(0, 30), st.integers(0, 30))

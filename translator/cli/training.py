@@ -108,6 +108,7 @@ def _print_outcome(outcome: "TrainingOutcome", config: Config) -> None:
     if outcome.was_finished:
         say(f"{folder} is finished: {outcome.reason}, after {outcome.progress.step} steps.")
         again = f"{_program()} train --config {shlex.quote(str(folder / 'config.yaml'))} --allow-changed"
+        # The reason names the setting that ended the training.
         say(f"To continue training, raise that setting: {again} --set KEY=VALUE")
         say("To start a new run, set run.directory or use another recipe.")
     say(*format_scores(outcome.scores), *format_samples(outcome.samples))

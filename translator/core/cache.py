@@ -75,8 +75,8 @@ class LayerCache:
         newest[:, 0] = new.key
         newest[:, 1] = new.value
         self.length += 1
-        # Return the entries of all hypotheses of a sentence. The biases of the step let each hypothesis attend only to
-        # the entries of its branch.
+        # Return the entries of all hypotheses of a sentence: `_all` is another view of the same buffer. The biases of
+        # the step let each hypothesis attend only to the entries of its branch.
         end = self.length * self.width
         return KeyValue(
             key=self._all.key[:count, :, :end],

@@ -244,6 +244,8 @@ def best_extensions(
     A parent is the place in the beam, 0 to W - 1, of the hypothesis that is extended. A score is -inf where there is no
     hypothesis. Ties go to the lowest parent, then to the lowest id.
 
+    In the shapes below, C is the number of next tokens of each hypothesis: 2 W, or fewer if the vocabulary is smaller.
+
     Args:
         scores: (n, W) summed log-probabilities of the hypotheses.
         logits: (R, V) of the tokens after them.

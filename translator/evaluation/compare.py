@@ -118,13 +118,13 @@ def compare_systems(
     hypotheses = {name: scored.hypotheses for name, scored in systems.items()}
     plan = list(product(variants, metrics, METHODS)) if len(systems) > 1 else []
     tests = []
-    for normalization, metric, method in progress_bar(plan, description=f"comparing on {text.name}", unit="tests"):
+    for label, metric, method in progress_bar(plan, description=f"comparing on {text.name}", unit="tests"):
         test = paired_test(
             hypotheses,
             text.references,
             metric=metric,
-            normalization=normalization,
-            spell=variants[normalization],
+            normalization=label,
+            spell=variants[label],
             method=method,
         )
         tests.append(test)

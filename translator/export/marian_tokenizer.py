@@ -30,16 +30,16 @@ def write_marian_tokenizer(folder: Path, subword_folder: Path, max_length: int, 
         models["target_vocab.json"] = subword.target
     for file, model in models.items():
         pieces = model.pieces_of(range(model.vocabulary_size))
-        write_json(folder / file, {piece: token for token, piece in enumerate(pieces)})
+        write_json(folder / file, {piece: token_id for token_id, piece in enumerate(pieces)})
 
     # 3. The settings.
-    names = {PAD: "pad_token", UNK: "unk_token", SOS: "bos_token", EOS: "eos_token"}
+    keys = {PAD: "pad_token", UNK: "unk_token", SOS: "bos_token", EOS: "eos_token"}
     settings = {
         "tokenizer_class": "MarianTokenizer",
         "source_lang": languages[0].code,
         "target_lang": languages[1].code,
         "separate_vocabs": not subword.joint,
-        **{names[token]: spelling for spelling, token in SPECIAL_TOKENS},
+        **{keys[token_id]: spelling for spelling, token_id in SPECIAL_TOKENS},
         "model_max_length": max_length,
         # Special tokens spelled out in a text are encoded as text, and spaces in Persian text are kept.
         "split_special_tokens": True,

@@ -118,8 +118,9 @@ def fine_tuning_changes(
     config = parent.config()
     validation, test = held_out_pairs(sizes)
 
-    # As many updates as `_PASSES` over the new text need. A batch must hold at least one row of `max_length`.
+    # A batch must hold at least one row of `max_length`.
     tokens_per_batch = min(config.batching.tokens_per_batch, max(_LARGEST_BATCH, config.batching.max_length))
+    # As many updates as `_PASSES` over the new text need.
     words = sum(size.words for size in sizes)
     new_tokens_an_update = tokens_per_batch * config.training.accumulation_steps * (1 - replay_share)
     updates = max(_FEWEST_UPDATES, round(_PASSES * _TOKENS_A_WORD * words / new_tokens_an_update))
@@ -138,7 +139,7 @@ def fine_tuning_changes(
         Choice("subword.models_from", start, "so that no embedding starts afresh"),
         Choice("corpus.split.validation", validation, "of each new corpus"),
         Choice("corpus.split.test", test, "of each new corpus"),
-        Choice("batching.tokens_per_batch", tokens_per_batch, "in the same time, small batches gain more"),
+        Choice("batching.tokens_per_batch", tokens_per_batch, "small batches learn more in the same time"),
         Choice("batching.temperature", 1.0, "the weights say how often a source is drawn"),
     ]
 

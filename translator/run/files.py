@@ -61,7 +61,8 @@ def storage_errors(path: Path | str, action: str = "write") -> Iterator[None]:
 def path_errors() -> Iterator[None]:
     """Turn an `OSError` of the block that names a path into a `StorageError`: for a whole command.
 
-    A missing file stays a `FileNotFoundError`: a command itself checks for those of its user, so any other is a bug.
+    A missing file stays a `FileNotFoundError`. A command has already checked the files that its user names, so another
+    file that is missing is a bug.
     """
     try:
         yield
@@ -227,7 +228,8 @@ def replace_link(link: Path, target: str) -> None:
 def restore_folders(parent: Path) -> None:
     """Finish what killed processes left in `parent`, a folder of this program.
 
-    An old folder that was renamed, but not yet replaced, gets its name back; their other folders are deleted.
+    An old folder that had to make place for a new one gets its name back if the new one is not there. All other hidden
+    folders are deleted, except those that a living process holds.
     """
     with storage_errors(parent):
         entries = list(parent.iterdir()) if parent.is_dir() else []

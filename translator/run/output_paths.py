@@ -29,9 +29,10 @@ def resolve_output(path: Path | str) -> Path | int:
     Raises StorageError: `path` is a folder, a pipe or a device, or it cannot be written.
     """
     # `path_errors`: for a circle of links, older Pythons raise RuntimeError and not OSError.
-    with storage_errors(path), path_errors():
+    with path_errors(), storage_errors(path):
+        name = _STREAMS.get(str(path), str(path))
+        descriptor = _DESCRIPTOR.fullmatch(name)
         # 1. A file.
-        descriptor = _DESCRIPTOR.fullmatch(_STREAMS.get(str(path), str(path)))
         if descriptor is None:
             place = Path(path).resolve()
             _check_writable(place, path)

@@ -74,11 +74,12 @@ class _PlainAttention(torch.autograd.Function):
         if factors is not None:
             weights_after_dropout = weights * by_head(factors)
 
-        # 1. ∂V = Pᵀ ∂O, with the weights P after dropout.
+        # 1. ∂V = P'ᵀ ∂O, with the weights P' after dropout.
         value_gradient = torch.bmm(weights_after_dropout.transpose(1, 2), gradient)  # (R * H, S, K)
 
-        # 2. The gradient of the softmax: ∂scores = P ∘ ∂P - P Σ (P ∘ ∂P). The product P ∘ ∂P is the same with the
-        # weights before and after dropout. One tensor holds first ∂P, then P ∘ ∂P, and in the end ∂scores.
+        # 2. The gradient of the softmax: ∂scores = P ∘ ∂P - P Σ (P ∘ ∂P), with the weights P before dropout. Dropout
+        # multiplies P and ∂P' by the same factors, so P ∘ ∂P = P' ∘ ∂P'. One tensor holds first ∂P', then the product,
+        # and in the end ∂scores.
         score_gradient = torch.bmm(gradient, by_head(value).transpose(1, 2))  # (R * H, T, S)
         score_gradient.mul_(weights_after_dropout)
         sums = score_gradient.sum(dim=-1, keepdim=True)  # (R * H, T, 1)

@@ -125,7 +125,7 @@ def with_ascii_digits(number: str) -> str:
     return number.translate(_SAME)
 
 
-def _same_digits(part: str) -> str:
+def _number_with_ascii_digits(part: str) -> str:
     """Return a copied part in the form that is equal in both languages."""
     return with_ascii_digits(part) if is_number(part) else part
 
@@ -134,7 +134,7 @@ def things_to_copy(text: str) -> list[str]:
     """Return the parts of `text` that enough placeholders would replace; numbers have ASCII digits."""
     if not _may_have(text):
         return []
-    return [_same_digits(match[0]) for match in _COPIED.finditer(text)]
+    return [_number_with_ascii_digits(match[0]) for match in _COPIED.finditer(text)]
 
 
 def cut_out(
@@ -150,7 +150,7 @@ def cut_out(
 
     Args:
         text: a sentence.
-        placeholders: all that the model has; with none, nothing is cut out.
+        placeholders: all that the model has; with none, the text is only normalized.
         normalize: changes all but addresses, emoji and code.
         terms: what else to cut out of the normalized text, before numbers.
 
@@ -158,6 +158,7 @@ def cut_out(
     >>> print(ascii(text), copied)
     'See \\ue000, or call \\ue001.' {'\ue000': 'www.example.org', '\ue001': '+98 21 8877 6655'}
     """
+    # Most texts have nothing to cut out, nor a placeholder to remove.
     if not placeholders or (terms is None and not _may_have(text)):
         return normalize(text), {}
     copied: dict[str, str] = {}
@@ -240,7 +241,7 @@ def cut_out_unreadable(
 
     # 2. A run that touches a placeholder joins its part.
     def joined(match: re.Match[str]) -> str:
-        """Return a placeholder without the runs around it, which become parts of what it replaces."""
+        """Return the placeholder alone; add the runs before and after it to the text that it stands for."""
         before, placeholder, after = match.groups(default="")
         parts[placeholder] = before + parts[placeholder] + after
         return placeholder
@@ -271,7 +272,7 @@ def hide(text: str, copied: Mapping[str, str]) -> str:
         return text
     text = _ANY.sub("", text)
     # The parts that are not hidden yet; each is hidden once. Numbers have ASCII digits.
-    remaining_parts = {placeholder: _same_digits(part) for placeholder, part in copied.items()}
+    remaining_parts = {placeholder: _number_with_ascii_digits(part) for placeholder, part in copied.items()}
 
     # 1. Parts with signs, such as €20, which `_COPIED` does not match as a whole.
     for placeholder, part in copied.items():
@@ -287,7 +288,7 @@ def hide(text: str, copied: Mapping[str, str]) -> str:
     def hidden(match: re.Match[str]) -> str:
         """Return the placeholder of a part that remains and is equal in other digits; else the part itself."""
         for placeholder, part in remaining_parts.items():
-            if part == _same_digits(match[0]):
+            if part == _number_with_ascii_digits(match[0]):
                 del remaining_parts[placeholder]
                 return placeholder + _space_before_unit(match)
         return match[0]

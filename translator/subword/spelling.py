@@ -33,7 +33,7 @@ _LONE_WORD: Final = re.compile(
     rf"""(?<![^\s—…])(?P<opening>["“«(\[]?)(?P<word>[A-Za-z][a-z]{{{SHORTEST - 1},}}+)"""
     r"""(?P<closing>[.,;:!?]*+["”»)\]]?[.,;:!?]*+)(?![^\s—…])"""
 )
-_QUOTED: Final = re.compile(r"""["”»)\]]""")
+_CLOSING_MARK: Final = re.compile(r"""["”»)\]]""")
 _CODE: Final = re.compile(
     r"[`=<>|{}\\]|&&"
     r"|(?<!\S)--?[A-Za-z]"  # an option
@@ -92,10 +92,10 @@ class SpellingCorrector:
     def _corrected(self, match: re.Match[str]) -> str:
         """Return the text of a match of `_LONE_WORD`, with its word corrected.
 
-        A quoted word and most capitalized ones stay.
+        A word in quotation marks or brackets of its own, and most capitalized ones, stay.
         """
         opening, word, closing = match.groups()
-        is_quoted = opening and _QUOTED.search(closing)
+        is_quoted = opening and _CLOSING_MARK.search(closing)
         if is_quoted:
             return match[0]
 

@@ -117,13 +117,13 @@ def _explain(message: str, config: SubwordConfig, name: str) -> SubwordError | N
     if too_small:
         smallest = int(too_small[1])
     elif "(vocab_size) >= (0)" in message:
-        # Only a `char` model gives this message. It may leave out all characters but one.
+        # Only a `char` model gives this message. It can leave out rare characters, but needs one at least.
         smallest = len(SPECIAL_TOKENS) + config.placeholders + 1
     if smallest is None:
         return None
     return SubwordError(
-        f"subword.vocabulary_size: {config.vocabulary_size} is too small for the {name} model: its characters and "
-        f"special tokens need {smallest} pieces; the smallest possible value is {smallest}"
+        f"subword.vocabulary_size: {config.vocabulary_size} is too small for the {name} model; "
+        f"the smallest possible value is {smallest}"
     )
 
 

@@ -93,7 +93,8 @@ class Trainer:
         self._learner = learner
         self._distributed = distributed
         self._stop = stop
-        self._clock = Clock(self.progress, distributed.exchange, lambda: stop.requested)
+        # It counts the time, and tells all ranks when one of them has to stop.
+        self._clock = Clock(self.progress, distributed.exchange, stop_requested=lambda: stop.requested)
         self._validator = Validator(state.config, state.data, state.shipped_model, precision)
         self._loop_settings = self._settings.loop_settings
         if not self._validator.has_text:  # then no validation is ever due

@@ -91,7 +91,7 @@ CURRENT_RULES: Final = NormalizerRules(
 CHOSEN: Final = ("digits", "orthography", "mojibake")
 """The keys of rules that a configuration chooses one by one; the others belong to `rules: standard`."""
 _MOST_PASSES: Final = 10
-_SCRIPTS: Final = range(0x700)  # code points of the Latin and Arabic scripts, and of others between them
+_USUAL_CHARACTERS: Final = range(0x700)  # code points of the Latin and Arabic scripts, and of others between them
 _REMEMBERED_CHOICES: Final = 4096
 
 StepWithSigns = tuple[Change, frozenset[str] | None]
@@ -181,8 +181,9 @@ def _in_turn(steps: Sequence[StepWithSigns]) -> Change:
     finds the signs of a text, and the steps that look for none of these signs are left out.
     """
     sought = frozenset[str]().union(*(signs for _, signs in steps if signs is not None))
-    # The search for all but plain characters is fast. It also finds signs that no step looks for; `apply` drops them.
-    plain = "".join(character for character in map(chr, _SCRIPTS) if character not in sought)
+    # Plain characters are the usual ones that no step looks for. The search for all others is fast. It also finds rare
+    # signs that no step looks for; `apply` drops them.
+    plain = "".join(character for character in map(chr, _USUAL_CHARACTERS) if character not in sought)
     signs_in = re.compile(f"[^{re.escape(plain)}]").findall
 
     @functools.lru_cache(_REMEMBERED_CHOICES)

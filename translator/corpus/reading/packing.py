@@ -62,7 +62,7 @@ def packing_of(path: Path) -> str | None:
 
 @contextlib.contextmanager
 def damaged_files(path: Path) -> Iterator[None]:
-    """Convert the errors of a library that reads damaged data, which may be any, into a `CorpusError` about `path`."""
+    """Convert any error that a library raises for damaged data into a `CorpusError` about `path`."""
     with storage_errors(path, "read"):
         try:
             yield
@@ -74,7 +74,8 @@ def damaged_files(path: Path) -> Iterator[None]:
         except Exception as error:
             # An error of the system, such as of a disk that cannot be read, has a number, and `storage_errors` explains
             # it. But EINVAL may come from the negative offset that a damaged zip gives.
-            if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            is_of_system = isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
+            if is_of_system:
                 raise
             reason = excerpt(str(error), 200)
             raise CorpusError(f"{path} is damaged or truncated ({reason}); download or copy the file again") from error

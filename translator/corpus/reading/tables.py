@@ -208,7 +208,7 @@ def flat(content: dict[str, Any]) -> dict[str, Any]:
 def pairs_of_rows(
     rows: Iterable[NamedRow | Pair], source: SourceConfig, label: str, note: Callable[[str], None]
 ) -> Iterator[Pair]:
-    """Yield the pair of each row; one without usable texts, or with a low score or none, has a defect.
+    """Yield the pair of each row; one without both texts, or without the score that `min_score` asks for, has a defect.
 
     Args:
         rows: in order; the first 1,000 decide the columns. A pair stands for a line that is no row.

@@ -21,7 +21,7 @@ def pair_keys(folded: Iterable[tuple[str, str]]) -> Keys:
     return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2)
 
 
-def mix(values: Hashes, seed: int) -> Hashes:
+def scrambled(values: Hashes, seed: int) -> Hashes:
     """Return `values` scrambled by `seed`: the finalizer of SplitMix64 (Steele, Lea and Flood 2014), a bijection."""
     scrambled = values + np.uint64((seed + 1) * 0x9E3779B97F4A7C15 & 0xFFFF_FFFF_FFFF_FFFF)
     scrambled = (scrambled ^ (scrambled >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -31,7 +31,7 @@ def mix(values: Hashes, seed: int) -> Hashes:
 
 def whole_pairs(keys: Keys) -> Hashes:
     """Return one key (N,) for both sides of each pair."""
-    return mix(keys[:, 0], 0) ^ keys[:, 1]  # one side is scrambled, so that equal sides do not cancel out
+    return scrambled(keys[:, 0], 0) ^ keys[:, 1]  # one side is scrambled, so that equal sides do not cancel out
 
 
 def beyond_cap(keys: Hashes, cap: int) -> Mask:

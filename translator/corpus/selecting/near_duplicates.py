@@ -17,7 +17,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from translator.corpus.selecting.duplicates import Hashes, Numbers, mix
+from translator.corpus.selecting.duplicates import Hashes, Numbers, scrambled
 
 NGRAM: Final = 5  # characters (code points)
 MINIMUM_NGRAMS: Final = 60  # shorter texts get no signature, since one changed word can make a new sentence
@@ -26,7 +26,9 @@ BANDS: Final = 9  # keys of a signature
 _BASE: Final = np.uint64(0x9FB21C651E98DF25)  # an n-gram is a number in this base, modulo 2 ** 64
 _BLOCK: Final = 200  # texts per block, so that the n-grams of a block fit into the cache of a core
 # Multiplication by an odd number modulo 2 ** 32 permutes the hashes: one number for each row and band.
-_ORDERS: Final = (mix(np.arange(BANDS * ROWS, dtype=np.uint64), 1) >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
+_ORDERS: Final = (scrambled(np.arange(BANDS * ROWS, dtype=np.uint64), seed=1) >> np.uint64(32)).astype(
+    np.uint32
+) | np.uint32(1)
 _CACHED_TEXTS: Final = 256
 
 # --- signatures ---
@@ -47,12 +49,12 @@ def signatures(texts: Sequence[str]) -> Hashes:
         minima_of_blocks.append(_minima([texts[number] for number in block]))
     minima = np.concatenate(minima_of_blocks, axis=1)  # (BANDS * ROWS, long texts)
 
-    # 2. The key of a band: its ROWS first n-grams as one number, and never 0, which means that there is no signature.
+    # 2. The key of a band: its ROWS minima as one scrambled number, but never 0, which means no signature.
     band_keys = np.zeros((BANDS, len(long_numbers)), dtype=np.uint64)
     for row in range(ROWS):
         minima_of_row = minima[row::ROWS]  # (BANDS, long texts): number `row` of the ROWS minima of each band
         band_keys = band_keys * _BASE + minima_of_row
-    keys[long_numbers] = np.maximum(mix(band_keys, 0), np.uint64(1)).T
+    keys[long_numbers] = np.maximum(scrambled(band_keys, seed=0), np.uint64(1)).T
     return keys
 
 
@@ -75,7 +77,7 @@ def _minima(texts: Sequence[str]) -> NDArray[np.uint32]:
 
     # 3. The first n-gram of a text in an order has the smallest product, modulo 2 ** 32, of its hash and the number of
     # the order. The array of products is the largest one here, so it is reused.
-    hashes = (mix(ngrams[is_inside], 0) >> np.uint64(32)).astype(np.uint32)
+    hashes = (scrambled(ngrams[is_inside], seed=0) >> np.uint64(32)).astype(np.uint32)
     smallest = np.empty((len(_ORDERS), len(texts)), dtype=np.uint32)
     products = np.empty_like(hashes)
     for order, row in zip(_ORDERS, smallest, strict=True):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from translator.config import SourceConfig, SplitConfig
-from translator.corpus.selecting.duplicates import Hashes, Numbers, mix
+from translator.corpus.selecting.duplicates import Hashes, Numbers, scrambled
 from translator.corpus.selecting.filters import FILTER_MEANINGS
 from translator.errors import CorpusError
 
@@ -86,7 +86,7 @@ def assign_splits(source: SourceConfig, config: SplitConfig, source_keys: Hashes
 
     # 3. The pairs in the order of holding out: test, then validation; the others are for training.
     if config.method == "hash":
-        order = np.argsort(mix(source_keys, _SEED), kind="stable")
+        order = np.argsort(scrambled(source_keys, _SEED), kind="stable")
     elif config.block_size is not None:
         order = _drawn_blocks(count, config.block_size, f"{_SEED} {source.name}")
     else:

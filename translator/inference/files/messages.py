@@ -108,6 +108,7 @@ class Messages:
         header = self._entries.metadata
         header["Language"] = language
         header["Content-Type"] = "text/plain; charset=UTF-8"
+        # Without a count in the header, each message got the forms of the usual rule, which the header now names.
         if not self._plural_count:
             header["Plural-Forms"] = _PLURALS[language]
         self._entries.metadata_is_fuzzy = 0  # the header of a template is fuzzy until it is filled in

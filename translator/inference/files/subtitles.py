@@ -161,10 +161,11 @@ class Subtitles:
         run: list[_Utterance] = []
         last_end = 0.0
         for cue in self._cues:
+            follows_pause = cue.start - last_end > _LONGEST_PAUSE
             for utterance in cue.utterances:
                 has_letters = _has_letters(utterance.text)
-                # A run ends before another speaker, before text without letters, and at a long pause.
-                if run and (utterance.before or not has_letters or cue.start - last_end > _LONGEST_PAUSE):
+                has_own_sign = utterance.before.strip() != ""  # the dash of another speaker, or a sign of music
+                if run and (has_own_sign or not has_letters or follows_pause):
                     yield run
                     run = []
                 if has_letters:
