@@ -161,10 +161,13 @@ def test_a_too_long_prefix_is_refused_with_its_line_before_any_search() -> None:
 # --- alignments ---
 
 
-def test_alignment_of_too_long_texts_is_refused() -> None:
+def test_alignment_of_too_long_texts_and_of_no_text_is_refused() -> None:
     translator, _ = echo(max_length=4)
     with pytest.raises(InputError, match="the texts have 6 and 1 tokens, but the model takes at most 3"):
         translator.align("a b c d e f", "x")
+    no_text: Any = None
+    with pytest.raises(InputError, match=r"target\[0\] is of type NoneType, not str"):
+        translator.align("a b", no_text)
 
 
 # --- refused arguments ---

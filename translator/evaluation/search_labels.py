@@ -35,7 +35,7 @@ tests/evaluation/test_search_labels.py lists the settings that a label leaves ou
 
 
 def search_label(config: SearchConfig, engine: str = "") -> str:
-    """Return a short name of the search settings that are not defaults, and of the engine if given, for file names.
+    """Return a short name of the method, of the settings that are not defaults, and of the engine, for file names.
 
     A name without `by-sentence` stands for lines that are translated whole.
     """

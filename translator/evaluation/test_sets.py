@@ -70,11 +70,12 @@ def _warn_of_tokenized_references(test_set: HeldOutSet) -> None:
     """Warn if many references end in " .", as tokenized text does; sacreBLEU checks only the translations for this."""
     matches = map(_FINAL_MARK.search, chain.from_iterable(test_set.references))
     ends = [match for match in matches if match is not None]
-    count = sum(end["space"] is not None for end in ends)
-    if count >= max(_FEWEST_TOKENIZED, _TOKENIZED_SHARE * len(ends)):
+    tokenized_count = sum(end["space"] is not None for end in ends)
+    if tokenized_count >= max(_FEWEST_TOKENIZED, _TOKENIZED_SHARE * len(ends)):
         LOGGER.warning(
-            f"test set `{test_set.name}`: the references look tokenized: {count:,} of {len(ends):,} sentences end "
-            "in a space and a mark, as in ` .`; detokenize them, since scores of raw text count each such mark as wrong"
+            f"test set `{test_set.name}`: the references look tokenized: {tokenized_count:,} of {len(ends):,} "
+            "sentences end in a space and a mark, as in ` .`; detokenize them, since scores of raw text count each "
+            "such mark as wrong"
         )
 
 

@@ -113,7 +113,7 @@ class WorkerPool:
 @contextlib.contextmanager
 def _stop_signals_blocked() -> Iterator[None]:
     """Block stop signals while a process starts, which inherits the block: a terminal sends them to all processes."""
-    resource_tracker.ensure_running()  # to start it unblocks the signals, so it is started before
+    resource_tracker.ensure_running()  # its start unblocks the signals, so it comes first
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     try:
         yield

@@ -14,7 +14,7 @@ from translator.subword.markup import SINGLE_TAG
 
 MOST_PLACEHOLDERS: Final = 16
 PLACEHOLDERS: Final = "".join(map(chr, range(0xE000, 0xE000 + MOST_PLACEHOLDERS)))
-PLACEHOLDERS_VERSION: Final = 3  # increased when the choice of replaced parts changes
+PLACEHOLDERS_VERSION: Final = 4  # increased when the choice or the numbers of replaced parts change
 
 # --- parts that normalization must not change ---
 
@@ -266,7 +266,7 @@ def cut_out_unreadable(
 def hide(text: str, copied: Mapping[str, str]) -> str:
     """Return `text` with a placeholder for each part of `copied` that it contains, in any digits.
 
-    Placeholders already in `text` are removed.
+    If there is anything to hide, placeholders already in `text` are removed.
     """
     if not copied:
         return text

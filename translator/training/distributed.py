@@ -40,7 +40,7 @@ def lost_process_errors() -> Iterator[None]:
         if not is_of_connection:
             raise
         first_line = str(error).strip().split("\n")[0]
-        # A lost rank is reported by itself or by the launcher; a silent one only here, so as a plain RunError.
+        # The launcher reports a lost rank, so `launching` leaves LostProcessError out. It does not see a silent rank.
         is_timeout = any(word in text for word in _TIMEOUT_WORDS)
         if is_timeout:
             raise RunError(

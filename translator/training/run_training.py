@@ -82,7 +82,7 @@ def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) ->
         else:
             LOGGER.setLevel(logging.ERROR)
 
-        # Prepare the data before the run folder has a log: if the preparation fails, a new folder stays empty.
+        # Prepare the data before the run folder has a log: if the preparation fails, a new folder has no visible file.
         data = _prepared_data(config, distributed)
         if distributed.main:
             stack.enter_context(log_to_file(run.log_file))

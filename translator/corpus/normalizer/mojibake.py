@@ -54,8 +54,8 @@ def repair_decoding(text: str) -> str:
         repaired, steps = fix_encoding_and_explain(text, _FTFY)
         step_names = {step.parameter for step in steps or ()}
         # The repair of a part of the text is wrong if it brings foreign characters into it.
-        is_foreign = "decode_inconsistent_utf8" in step_names and set(_UNEXPECTED.findall(repaired)) - set(text)
-        if step_names & _READ_AS_UTF_8 and not is_foreign:
+        foreign_signs = "decode_inconsistent_utf8" in step_names and set(_UNEXPECTED.findall(repaired)) - set(text)
+        if step_names & _READ_AS_UTF_8 and not foreign_signs:
             text = repaired
     return _CONTROL.sub(lambda match: match[0].encode("latin-1").decode("windows-1252"), text)
 

@@ -46,9 +46,9 @@ def columns_of(
     """Return the names of the columns of English, Persian and the score, if there is one.
 
     They are the columns that `source` names, else the usual ones, else those with text in the two scripts: Persian is
-    the first column with about as many different words in its script as any column has. English is found likewise among
-    the others; without English words, it is the first of them. If no column has Persian, English is the first column
-    and Persian the second, not counting that of the score.
+    the first column with at least a fifth as many different words in its script as any column has. English is found
+    likewise among the others; without English words, it is the first of them. If no column has Persian, English is the
+    first column and Persian the second, not counting that of the score.
 
     Args:
         names: the names of all columns, in order.
@@ -90,7 +90,7 @@ def columns_of(
 
 
 def _place_of_words(rows: Sequence[Sequence[str]], places: Iterable[int], word: re.Pattern[str]) -> int | None:
-    """Return the place of the first column with about as many different words as any column has.
+    """Return the place of the first column with at least a fifth as many different words as any column has.
 
     A column counts only if at least half of its texts have words; None: there is no such column. A place is the index
     of a column in a row; only `places` are compared. `word` matches a word of the language.
@@ -110,7 +110,7 @@ def _place_of_words(rows: Sequence[Sequence[str]], places: Iterable[int], word: 
         if half_have_words:
             word_counts[place] = len(vocabulary)
 
-    # 2. Take the first column whose count is near the largest.
+    # 2. Take the first column whose count is at least a share of the largest.
     largest_count = max(word_counts.values(), default=0)
     for place, count in word_counts.items():
         if count >= _SHARE_OF_WORDS * largest_count:

@@ -56,7 +56,7 @@ def rows_of_lines(lines: Iterable[str], form: Form, *, has_names: bool | None = 
     # 1. The number of columns is the width of most rows; of equally frequent widths, the smallest. Rows of one cell
     # decide only if there are no others.
     rows_by_width = Counter(map(len, cells_of_rows))  # how many rows have a width
-    width = min(rows_by_width, key=lambda cells: (cells == 1, -rows_by_width[cells], cells), default=0)
+    width = min(rows_by_width, key=lambda width: (width == 1, -rows_by_width[width], width), default=0)
 
     # 2. The names of the columns: numbers, or those in the first row, which is then no row of texts.
     names = [str(number) for number in range(1, width + 1)]

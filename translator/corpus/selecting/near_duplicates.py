@@ -38,23 +38,23 @@ def signatures(texts: Sequence[str]) -> Hashes:
     """Return the band keys (N, BANDS) of N folded texts; 0 for one of fewer than `MINIMUM_NGRAMS` n-grams."""
     keys = np.zeros((len(texts), BANDS), dtype=np.uint64)
     shortest = MINIMUM_NGRAMS + NGRAM - 1
-    long_numbers = [number for number, text in enumerate(texts) if len(text) >= shortest]  # the texts with a signature
-    if not long_numbers:
+    numbers_of_long_texts = [number for number, text in enumerate(texts) if len(text) >= shortest]
+    if not numbers_of_long_texts:
         return keys
 
     # 1. The first n-gram of each text in each of the random orders of all n-grams.
     minima_of_blocks = []
-    for start in range(0, len(long_numbers), _BLOCK):
-        block = long_numbers[start : start + _BLOCK]
+    for start in range(0, len(numbers_of_long_texts), _BLOCK):
+        block = numbers_of_long_texts[start : start + _BLOCK]
         minima_of_blocks.append(_minima([texts[number] for number in block]))
     minima = np.concatenate(minima_of_blocks, axis=1)  # (BANDS * ROWS, long texts)
 
     # 2. The key of a band: its ROWS minima as one scrambled number, but never 0, which means no signature.
-    band_keys = np.zeros((BANDS, len(long_numbers)), dtype=np.uint64)
+    band_keys = np.zeros((BANDS, len(numbers_of_long_texts)), dtype=np.uint64)
     for row in range(ROWS):
         minima_of_row = minima[row::ROWS]  # (BANDS, long texts): number `row` of the ROWS minima of each band
         band_keys = band_keys * _BASE + minima_of_row
-    keys[long_numbers] = np.maximum(scrambled(band_keys, seed=0), np.uint64(1)).T
+    keys[numbers_of_long_texts] = np.maximum(scrambled(band_keys, seed=0), np.uint64(1)).T
     return keys
 
 

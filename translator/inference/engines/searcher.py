@@ -28,7 +28,7 @@ class Searcher(ABC):
 
     @abstractmethod
     def find(self, request: SearchRequest) -> list[list[Hypothesis]]:
-        """Return up to `request.count` hypotheses for each of its rows, best first.
+        """Return up to `request.count` hypotheses for each of its rows: the best first, or draws in order.
 
         No row and no prefix exceeds the positions of the model.
 

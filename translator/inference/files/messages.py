@@ -49,8 +49,8 @@ class Messages:
                 f"{source} has translations into another language: its header says `Language: {language[:20]}`; "
                 "give a file of English or Persian, or the template of the program (.pot)"
             )
-        plural_count = _PLURAL_COUNT.match(self._entries.metadata.get("Plural-Forms", ""))
-        self._plural_count = int(plural_count[1]) if plural_count else 0  # 0 if the header does not state it
+        stated_count = _PLURAL_COUNT.match(self._entries.metadata.get("Plural-Forms", ""))
+        self._plural_count = int(stated_count[1]) if stated_count else 0  # 0 if the header does not state it
         self._work: list[tuple[Any, dict[int | None, str]]] = []  # each entry to fill, with its `_empty_forms`
         self.texts: list[str] = []
         for entry in self._entries.untranslated_entries():

@@ -146,8 +146,8 @@ class Subtitles:
                 # The part in an utterance is its overlap with the sentence; it is empty if they do not meet.
                 parts = []
                 for utterance, utterance_start in zip(run, starts, strict=False):  # the last start is the end of `run`
-                    first, last = start - utterance_start, end - utterance_start
-                    part = utterance.text[max(first, 0) : max(last, 0)].strip()
+                    begin, stop = start - utterance_start, end - utterance_start
+                    part = utterance.text[max(begin, 0) : max(stop, 0)].strip()
                     if part:
                         parts.append((utterance, part))
                 # A "sentence" of very many utterances is text without punctuation, so each is translated by itself.

@@ -54,7 +54,7 @@ def output_texts(
 
         # 2. Remove the doubled ending of a translation that a minimum length made longer.
         if search.min_length_ratio > 0:
-            text = without_second_ending(text, segment.source)
+            text = without_second_ending(text, segment.source, prefix)
 
         # 3. Put the copied parts in place.
         texts.append(one_line(put_back(text, segment.copied, segment.source)))
@@ -88,11 +88,13 @@ def with_source_spelling(text: str, source: str) -> str:
     return _LATIN_WORD.sub(spelt, text)
 
 
-def without_second_ending(text: str, source: str) -> str:
+def without_second_ending(text: str, *originals: str) -> str:
     """Return a translation without the extra punctuation that a minimum length forced at its end, as in `. ..`.
 
-    If `source` itself ends in several marks, such as `...`, the text stays unchanged.
+    If one of the `originals`, such as the source, itself ends in several marks, such as `...`, the text
+    stays unchanged.
     """
-    if source.rstrip().endswith("…") or _SEVERAL_ENDINGS.search(source):
-        return text
+    for original in originals:
+        if original.rstrip().endswith("…") or _SEVERAL_ENDINGS.search(original):
+            return text
     return _SEVERAL_ENDINGS.sub(r"\1", text)
