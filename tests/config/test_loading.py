@@ -9,7 +9,7 @@ import pytest
 
 from translator.config import load_config, parse_config, resolved_yaml
 from translator.config.loading import shipped_recipes
-from translator.config.paths import present_path
+from translator.config.paths import with_shipped_sample
 from translator.corpus.sources import source_files
 
 MINIMAL = "run: {directory: runs/x}\ncorpus: {sources: [{name: a, path: a.zip}]}\n"
@@ -82,11 +82,11 @@ def test_local_files_take_precedence_over_shipped_files(elsewhere: Path) -> None
     local = Path("data/sample/train.tsv")
     local.parent.mkdir(parents=True)
     local.write_text("a\tb\n", encoding="utf-8")
-    assert present_path("data/sample/train.tsv") == local
+    assert with_shipped_sample("data/sample/train.tsv") == local
     Path("sample").write_text(MINIMAL.replace("runs/x", "mine"), encoding="utf-8")
     assert load_config("sample").run.directory == "mine"
     for path in ("configs/sample.yaml", "data/sample/none.tsv", "/data/sample"):
-        assert present_path(path) == Path(path), "only files of the sample are taken from what is shipped"
+        assert with_shipped_sample(path) == Path(path), "only files of the sample are taken from what is shipped"
 
 
 def test_an_installed_package_finds_its_shipped_files(elsewhere: Path) -> None:

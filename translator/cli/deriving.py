@@ -229,7 +229,7 @@ def distill(options: argparse.Namespace, stop: StopRequest) -> None:
         own_lines = monolingual_lines(options.monolingual, teacher)
         names = [*names, monolingual_name]
 
-    # 2. Write the recipe of the student, which names the text to come.
+    # 2. Write the recipe of the student, which names the text to come. Its mistakes are told before hours of work.
     folder = student.with_name(f"{student.name}.text")
     recipe, line = write_distillation(
         teacher, corpus, student, names, folder, recipe=options.recipe, overrides=options.overrides
@@ -240,7 +240,8 @@ def distill(options: argparse.Namespace, stop: StopRequest) -> None:
     beam_search = ("search.method=beam", f"search.beam_size={options.beam}")
     load_teacher = partial(load_model, (teacher.path,), overrides=beam_search)
     source_side, target_side = corpus.sides
-    with text_folder(folder, [f"{name}.{side}" for name in names for side in corpus.sides]):
+    text_files = [f"{name}.{side}" for name in names for side in corpus.sides]
+    with text_folder(folder, text_files):  # refuses a folder of the user that has one of them
         for name in names:
             source, target = folder / f"{name}.{source_side}", folder / f"{name}.{target_side}"
             if given_pairs is not None:

@@ -91,7 +91,7 @@ def explain(details: Sequence[Mapping[str, Any]], document: Document, ignored: S
         else:
             reasons.setdefault(_without_union_member(path), []).append(_describe(detail))
 
-    # 3. A line for each key.
+    # 3. A line for each key. Its reasons are alternatives: what each type of a union, or each rule, would accept.
     lines = []
     for path, descriptions in reasons.items():
         key = f"{dotted(path)}: " if path else ""

@@ -31,7 +31,7 @@ def shipped_folder() -> Path:
     return installed if installed.is_dir() else package.parent
 
 
-def present_path(path: str) -> Path:
+def with_shipped_sample(path: str) -> Path:
     """Return `path`, or the shipped file if `path` is a missing file of the embedded sample."""
     local = Path(path)
     shipped = shipped_folder() / local
@@ -43,4 +43,4 @@ def present_path(path: str) -> Path:
 
 def absolute_path(path: str) -> str:
     """Return `path` as an absolute path, with symbolic links unresolved."""
-    return os.path.abspath(present_path(path))  # noqa: PTH100 - `resolve` follows links
+    return os.path.abspath(with_shipped_sample(path))  # noqa: PTH100 - `resolve` follows links

@@ -133,7 +133,8 @@ class SelfAttention(MultiHeadAttention):
 
         Args:
             x: (R, L, D). With a cache: (n, w, D), the newest position of w hypotheses of each of n sentences.
-            mask: see `attention_weights`; None allows all positions.
+            mask: see `attention_weights`; None allows all positions. In a search step it keeps the hypotheses of a
+                sentence apart, whose keys are side by side.
             rotation: what `RotaryPositions` returns for the positions of `x`.
             cache: in a search step, the cache of this layer. It has the keys and values of earlier positions, and
                 gets those of `x`.

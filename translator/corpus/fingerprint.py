@@ -7,7 +7,7 @@ from typing import Any, Final
 import ftfy
 
 from translator.config import CorpusConfig, SourceConfig
-from translator.config.paths import present_path
+from translator.config.paths import with_shipped_sample
 from translator.corpus.normalizer.rules import NormalizerRules
 from translator.corpus.reading.forms import form_of
 from translator.corpus.sources import source_files
@@ -42,7 +42,7 @@ def _content_of(source: SourceConfig) -> dict[str, Any]:
     layout = "file"
     if source.path is None:
         layout = "sides"
-    elif present_path(source.path).is_dir():
+    elif with_shipped_sample(source.path).is_dir():
         layout = "folder"
 
     # 2. The bytes of each file, and its form, by which its bytes are read.

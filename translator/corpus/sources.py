@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from translator.config import SourceConfig
 from translator.config.document import Document
-from translator.config.paths import expand_homes, present_path
+from translator.config.paths import expand_homes, with_shipped_sample
 from translator.corpus.reading.forms import TextFile, form_of, unread_form, without_packing
 from translator.corpus.reading.languages import LanguageCode, paired_names, split_language
 from translator.corpus.reading.packing import members_of, packing_of, refuse_stream
@@ -69,7 +69,7 @@ def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfi
     corpora: list[SourceConfig] = []
     for paths in arguments:
         _refuse_control_characters("".join(paths))
-        files = [path for path in paths if path_exists(path) and present_path(path).is_file()]
+        files = [path for path in paths if path_exists(path) and with_shipped_sample(path).is_file()]
         sides = [path for path in files if not _is_whole(path)]
         if len(paths) == len(sides) == 2:
             english, persian = paths
@@ -115,7 +115,7 @@ def _is_whole(path: str) -> bool:
 
 def path_exists(path: str) -> bool:
     """Return whether `path` exists or belongs to the embedded sample."""
-    return path != "" and present_path(path).exists()
+    return path != "" and with_shipped_sample(path).exists()
 
 
 def _name(path: str) -> str:
@@ -135,12 +135,15 @@ def source_files(source: SourceConfig) -> list[Path]:
 def corpora_of(source: SourceConfig, note: Callable[[str], None] | None = None) -> list[Corpus]:
     """Return each corpus of `source`, in the order of reading: one text that holds both sides, or two.
 
-    A folder and a zip may have several corpora. `note` is called as by `corpora_among`.
+    A folder and a zip may have several corpora. `note`, if given, is called
+    with a message on the files that belong to no corpus.
 
     Raises CorpusError: a file or a member of a zip is missing, unsuitable, or of a form that is not read.
     """
     # 1. The files that `source` names, which must be there.
-    files = [present_path(path) for path in (source.path, source.source_path, source.target_path) if path is not None]
+    files = [
+        with_shipped_sample(path) for path in (source.path, source.source_path, source.target_path) if path is not None
+    ]
     for file in files:
         if not file.exists():
             advice = source.obtain or "check the path (it is relative to the current folder)"

@@ -41,7 +41,7 @@ def evaluation_page(
         sentence_count += len(text.sources)
         for place in range(min(len(text.sources), MAX_SENTENCES)):
             sentences.append({"identity": f"s-{number}-{place + 1}", **_sentence(place, comparison.sets)})
-    links = [(test_set["identity"], test_set["name"]) for test_set in test_sets]
+    links = [(test_set["identity"], test_set["name"]) for test_set in test_sets]  # from the top of the page
     return render_page(
         "evaluation.html.j2",
         title=f"Evaluation of {', '.join(names)}",
@@ -51,7 +51,7 @@ def evaluation_page(
         sentences=sentences,
         hidden_count=sentence_count - len(sentences),
         has_several_systems=any(comparison.compared for comparison, _ in sections),
-        mistakes={name: shown_name(name) for name in MEANINGS},
+        mistakes={name: shown_name(name) for name in MEANINGS},  # all kinds, to filter the sentences by
         is_persian=is_persian,
         script=page_script("sentences.js"),
         version=translator.__version__,

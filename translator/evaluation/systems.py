@@ -51,7 +51,8 @@ def read_systems(
 
     # 2. Choose the texts. Text files translate only one: that of --source, of the runs, or of the files' own folder.
     if source is not None:
-        name = test_sets[0] if test_sets else Path(source).stem  # here --test-set only gives a name
+        # Of text files, --test-set gives the name of the text; runs must have a test set of this name and text.
+        name = test_sets[0] if test_sets else Path(source).stem
         texts = [_text_of_files(name, Path(source), references)]
     elif sets_of_runs:
         texts = _shared_texts(sets_of_runs, test_sets)

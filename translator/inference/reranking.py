@@ -49,6 +49,7 @@ def rerank(
             rated.append(replace(translation, normalized_score=translation.normalized_score + WEIGHT * mean))
         # A pair that is too long for the model has the score minus infinity.
         all_fit = all(math.isfinite(translation.normalized_score) for translation in rated)
+        # The source tells which translations are loops; these come last.
         results.append(_sorted(rated, segment.source) if all_fit else list(segment_translations))
     return results
 

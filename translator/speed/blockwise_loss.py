@@ -52,7 +52,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         block: int,
         needs_gradient: bool,
     ) -> tuple[Tensor, Tensor]:
-        """Return the two parts of `Losses`; with `needs_gradient`, save the gradients of states and head.
+        """Return `objective` and `of_tokens` of `Losses`; with `needs_gradient`, save the gradients of the objective.
 
         Products with the head are computed in `product_type`, and the loss in at least float32; `block` is the number
         of positions that are computed at once.

@@ -271,7 +271,7 @@ def hide(text: str, copied: Mapping[str, str]) -> str:
     if not copied:
         return text
     text = _ANY.sub("", text)
-    # The parts that are not hidden yet; each is hidden once. Numbers have ASCII digits.
+    # The parts that are not hidden yet; each is hidden once. Those that are numbers have ASCII digits.
     remaining_parts = {placeholder: _number_with_ascii_digits(part) for placeholder, part in copied.items()}
 
     # 1. Parts with signs, such as €20, which `_COPIED` does not match as a whole.

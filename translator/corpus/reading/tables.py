@@ -223,7 +223,7 @@ def pairs_of_rows(
     rows = iter(rows)
     first_rows = list(islice(rows, _FIRST_ROWS))
     values_of_rows = [row[1] for row in first_rows if not isinstance(row, Pair)]
-    if not values_of_rows:  # no line is a row
+    if not values_of_rows:  # no line is a row, so the source is refused: too many rows are bad
         yield from (row for row in chain(first_rows, rows) if isinstance(row, Pair))
         return
     names = list(dict.fromkeys(chain.from_iterable(values_of_rows)))  # of all columns, each once, in order

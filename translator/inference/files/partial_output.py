@@ -25,7 +25,8 @@ class PartialOutput:
         self._size = 0  # bytes of the blocks of these lines
         with storage_errors(self._path):
             self._file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
-            # Each line of this file is a block. Count the blocks before the first damaged one, which is written over.
+            # Each line of this file is a block. Count the blocks before the first damaged one. New blocks overwrite it
+            # and all after it.
             for block_line in self._file:
                 block = _sound_block(block_line)
                 if block is None:
