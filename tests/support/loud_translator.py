@@ -58,7 +58,7 @@ class Loud:
     def __init__(self, meanwhile: Callable[[], None] = lambda: None, **search: Any) -> None:
         self.first_lines: list[int] = []
         self.search = SearchConfig(method="greedy", **{"processes": 1, **search})
-        settings = {"name": "torch", "arithmetic": "cpu", "batch_rows": 64}
+        settings = {"name": "torch", "arithmetic": "cpu", "batch_rows": 8}
         self.searcher = type("Engine", (), settings)()
         self._meanwhile = meanwhile
 
