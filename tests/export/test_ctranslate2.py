@@ -26,16 +26,10 @@ SHORT = FREE.model_copy(update={"max_length_ratio": 0.1})
 BEAM = SearchConfig(method="beam", beam_size=4)
 ARCHITECTURES = [
     ("pre", "relu", "sinusoidal", "none"),
-    ("post", "relu", "learned", "target"),
-    ("pre", "relu", "rotary", "all"),
-    ("post", "gelu", "sinusoidal", "target"),
-    ("pre", "gelu", "learned", "all"),
-    ("post", "gelu", "rotary", "none"),
-    ("pre", "swiglu", "sinusoidal", "all"),
-    ("post", "swiglu", "learned", "none"),
-    ("pre", "swiglu", "rotary", "target"),
+    ("post", "gelu", "learned", "target"),
+    ("pre", "swiglu", "rotary", "all"),
+    ("post", "swiglu", "rotary", "target"),
 ]
-"""Every pair of activation and positions; norm and embedding tying vary over the pairs."""
 
 
 def tokens_of(hypotheses: Sequence[Hypothesis]) -> list[tuple[int, ...]]:
