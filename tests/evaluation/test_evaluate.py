@@ -1,5 +1,6 @@
 """Whole evaluations: files written, mistakes told before the work; several systems and ensembles."""
 
+import logging
 import shlex
 import shutil
 import sys
@@ -21,6 +22,7 @@ from translator.corpus.held_out import write_held_out
 from translator.errors import RunError, StorageError
 from translator.evaluation import Evaluation, System, evaluate_systems, saved_scores
 from translator.evaluation.results import saved_sets
+from translator.evaluation.test_sets import warn_of_leaks
 from translator.run.folder import RunFolder
 
 JUDGE = """import sys
@@ -58,7 +60,7 @@ def run(trained: Trained, tmp_path: Path) -> RunFolder:
 
 
 def test_a_moved_run_is_evaluated_without_its_corpus_or_prepared_data(
-    tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("translator.evaluation.evaluate.spbleu_lacks", lambda: "a model")
     extra = write_pairs(tmp_path / "extra.tsv", [("stuv wx", "xw كتاب .")])  # its normalized form is another
@@ -74,6 +76,9 @@ def test_a_moved_run_is_evaluated_without_its_corpus_or_prepared_data(
     moved = RunFolder(run.path.rename(tmp_path / "elsewhere"))
     monkeypatch.chdir(tmp_path.parent)
     assert evaluate_systems([System((moved,))]).scores == evaluation.scores
+    with caplog.at_level(logging.INFO, logger="translator"):
+        warn_of_leaks(moved, [])
+    assert "is not on this disk: leaks into training are not checked" in caplog.text
 
 
 def test_evaluation_score_equals_the_validation_score_from_training(run: RunFolder) -> None:

@@ -79,13 +79,6 @@ def test_output_appends_to_an_open_descriptor(source: Path, output: Path) -> Non
     assert output.read_text(encoding="utf-8") == f"before\n{upper_case(source)}"
 
 
-def test_a_pipe_is_refused_as_input_before_a_model_is_loaded(source: Path, output: Path) -> None:
-    pipe = source.with_name("pipe")
-    os.mkfifo(pipe)
-    with pytest.raises(InputError, match=r"the input .*pipe is not a file on disk; leave out --output"):
-        translate_file(pytest.fail, Document(pipe, TEXT), output)
-
-
 # --- resuming ---
 
 
