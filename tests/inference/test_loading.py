@@ -9,6 +9,7 @@ import torch
 import yaml
 
 from tests.support.gpu_stand_ins import CUDA_13, use_torch
+from tests.support.untrained import untrained_run
 from translator import Translator
 from translator.errors import CheckpointError, ConfigError, InputError, RunError
 from translator.inference.engines.torch_searcher import search_precision
