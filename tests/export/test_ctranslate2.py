@@ -147,5 +147,8 @@ def test_a_search_stops_where_the_positions_end(exported: Ctranslate2Searcher) -
 
 
 def test_an_unsupported_precision_is_refused(subword: SubwordPair, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"does not support float8 on this machine's cpu, only: .*int8"):
+    with pytest.raises(
+        ConfigError,
+        match=r"does not support float8 on this machine's cpu, only: .*int8.*; choose another search.precision",
+    ):
         Ctranslate2Searcher(tmp_path, subword, 128, compute_type="float8")

@@ -13,11 +13,25 @@ from unittest.mock import Mock
 
 import pytest
 
-from tests.support.loud_translator import ENVIRONMENT, STOPPABLE, loud
+from tests.support.loud_translator import loud
 from translator.inference.files.output_formats import OutputForm
 from translator.inference.files.prompt import translate_interactively, translate_texts
 
-CALL = "translate_interactively(OutputForm(), loud())"
+PROGRAM = """
+import sys
+from tests.support.loud_translator import loud
+from translator.errors import Interrupted
+from translator.inference.files.output_formats import OutputForm
+from translator.inference.files.prompt import translate_interactively
+from translator.run.signals import stop_on_signals
+
+try:
+    with stop_on_signals():
+        translate_interactively(OutputForm(), loud())
+except Interrupted as interrupted:
+    print("stopped", file=sys.stderr, flush=True)
+    sys.exit(interrupted.exit_code)
+"""
 
 
 class Person:
@@ -26,8 +40,8 @@ class Person:
     def __init__(self, folder: Path) -> None:
         self._master, slave = pty.openpty()
         self._output = folder / "output"
-        command = [sys.executable, "-c", STOPPABLE.format(call=CALL)]
-        environment = ENVIRONMENT | {"XDG_STATE_HOME": str(folder)}
+        command = [sys.executable, "-c", PROGRAM]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "XDG_STATE_HOME": str(folder)}
         with self._output.open("wb") as output:
             self.process = subprocess.Popen(command, stdin=slave, stdout=output, stderr=slave, env=environment)
         os.close(slave)
