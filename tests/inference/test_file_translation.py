@@ -4,6 +4,7 @@ import os
 import signal
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -52,15 +53,8 @@ def upper_case(source: Path) -> str:
 
 def interrupted(source: Path, output: Path) -> Path:
     """Stop a translation after two blocks; return its partial file."""
-    calls: list[int] = []
-
-    def stop_at_third() -> None:
-        calls.append(1)
-        if len(calls) == 3:
-            raise Interrupted(signal.SIGTERM)
-
     with pytest.raises(Interrupted):
-        translate(source, output, loud(stop_at_third))
+        translate(source, output, loud(Mock(side_effect=[None, None, Interrupted(signal.SIGTERM)])))
     (partial_file,) = output.parent.glob(f"{output.name}.*.partial")
     return partial_file
 
@@ -102,6 +96,12 @@ def test_what_was_translated_before_a_stop_is_not_translated_again(source: Path,
     assert translate(source, output) == [2 * LINES + 1, 3 * LINES + 1, 4 * LINES + 1]
     assert output.read_text(encoding="utf-8") == upper_case(source)
     assert names(output) == ["text"]
+
+
+def test_a_stop_before_the_first_block_leaves_no_file(source: Path, output: Path) -> None:
+    with pytest.raises(Interrupted):
+        translate(source, output, loud(Mock(side_effect=Interrupted(signal.SIGTERM))))
+    assert names(output) == []
 
 
 @pytest.mark.parametrize("what", ["input", "form", "search", "terms", "weights", "device"])

@@ -53,9 +53,8 @@ def test_a_gpu_that_torch_cannot_use_is_replaced_by_the_cpu_with_a_warning(
 def test_a_gpu_searches_in_bf16_only_if_it_supports_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translator.inference.engines.torch_searcher.has_bf16", lambda device: device.index == 0)
     assert search_precision("bf16", torch.device("cuda:0")) == "bf16"
-    with pytest.raises(
-        ConfigError, match="`bf16`, which torch does not support on cuda here; set search\.precision=float32"
-    ):
+    message = r"`bf16`, which torch does not support on cuda here; set search\.precision=float32"
+    with pytest.raises(ConfigError, match=message):
         search_precision("bf16", torch.device("cuda:1"))
 
 
