@@ -46,17 +46,20 @@ def test_both_models_rate_finished_hypotheses_before_others_and_loops_come_last(
     assert first.normalized_score == pytest.approx(-0.5 + 0.3 * -2.0 / 2)
 
 
-def test_the_whole_beam_is_reranked_also_where_one_translation_is_wanted(random_run: Path, reverse_run: Path) -> None:
-    settings = [
-        "search.method=beam",
-        "search.beam_size=8",
-        "search.max_length_ratio=0.1",
-        f"search.rerank={reverse_run}",
-    ]
-    reranking = Translator.load(random_run, overrides=settings)
-    texts = ["abc", "fed", "gag", "hhe", "bcd", "dada", "eh", "ff", "abcdefgh"]
+def test_the_whole_beam_is_reranked_also_where_one_text_is_wanted(
+    random_run: Path, reverse_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("translator.inference.reranking.WEIGHT", 100.0)  # the other direction decides
+    # Hypotheses are so short that the other model takes them, and those of any length have similar scores.
+    settings = ["search.method=beam", "search.beam_size=8", "search.max_length_ratio=0.1", "search.precision=float32"]
+    settings += ["search.length_normalization=average", "search.split_sentences=false"]
+    plain = Translator.load(random_run, overrides=settings)
+    reranking = Translator.load(random_run, overrides=[*settings, f"search.rerank={reverse_run}"])
+    texts = ["abc", "fed", "gag", "hhe", "bcd", "dada", "eh", "ff", "abcdefgh", "ca\u00a0b", "hgf bca. ddd eee?"]
     lists = reranking.translations(texts, count=8)
-    assert reranking.translate_lines(texts) == [translations[0].text for translations in lists]
+    best = [translations[0].text for translations in lists]
+    assert best != plain.translate_lines(texts)
+    assert reranking.translate_lines(texts) == best
 
 
 def test_a_text_that_is_too_long_for_the_other_model_keeps_its_order(random_run: Path, reverse_run: Path) -> None:
