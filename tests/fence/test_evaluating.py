@@ -273,9 +273,11 @@ def test_noisy_input_is_scored_beside_the_text_as_it_is(small_copy: Path, tmp_pa
 
 
 def test_a_test_set_that_the_run_was_trained_on_is_told(evaluated: Evaluated, tmp_path: Path) -> None:
-    test_set = write_test_set(tmp_path, "old", [BOOK, ("The lamp is green.", "چراغ سبز است.")])
+    source_known = ("the BOOK is new!", "یک")
+    reference_known = ("One.", TREE[1].replace("ی", "ي"))
+    test_set = write_test_set(tmp_path, "old", [source_known, reference_known, ("The book", "کتاب"), ("Two.", "دو.")])
     result = succeed("evaluate", "--run", evaluated.run, "--test-set", test_set, "--no-report")
-    assert "was trained on 1 of the 2 sentences of test set `old`" in result.err
+    assert "was trained on 2 of the 4 sentences of test set `old`" in result.err
 
 
 def test_translations_by_another_program_stand_beside_ours(evaluated: Evaluated, tmp_path: Path) -> None:

@@ -71,8 +71,10 @@ def runs(small_run: Path, reverse_run: Path, tmp_path_factory: pytest.TempPathFa
     for name, side, line in (("CHANGED", "reference", "در"), ("ASKED", "source", "Where is it?")):
         file = copies[name] / "evaluation" / "small" / f"{side}.txt"
         write_lines(file, [*read_lines(file)[:-1], line])
-    succeed("export", "--run", small_run, "--to", "safetensors", folder / "export")
-    return {"RUN": small_run, "REVERSE": reverse_run, "EXPORT": folder / "export", **copies}
+    exports = {"EXPORT": folder / "export", "CTRANSLATE": folder / "ctranslate2"}
+    for kind, export in zip(("safetensors", "ctranslate2"), exports.values(), strict=True):
+        succeed("export", "--run", small_run, "--to", kind, export)
+    return {"RUN": small_run, "REVERSE": reverse_run, **exports, **copies}
 
 
 def placed(text: str, runs: dict[str, Path]) -> str:

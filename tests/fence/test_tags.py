@@ -10,6 +10,7 @@ from tests.fence.conftest import write_small_recipe
 from tests.fence.files import scores_of, write_lines
 from tests.fence.small_language import all_pairs
 from tests.support.command_line import refusal, succeed
+from translator.inference.engines.ctranslate2 import Ctranslate2Searcher
 
 TEXT = "The book is old.\nI see the white tree.\nIs the door new?\n"
 DEAR = "جان"  # at the end of each Persian sentence of one of the corpora
@@ -57,11 +58,17 @@ def test_held_out_text_has_the_tag_of_its_corpus(run: Path) -> None:
     assert chrf["dear", own] > chrf["dear", plain] + 5
 
 
-def test_validation_text_of_several_sources_is_scored_by_source(run: Path) -> None:
-    lines = succeed("evaluate", "--run", run, "--split", "validation", "--no-report").lines
+def test_validation_text_of_several_sources_is_scored_by_source(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluate = ("evaluate", "--run", run, "--split", "validation", "--no-report")
+    lines = succeed(*evaluate).lines
     start = lines.index("validation: raw text by source")
     assert lines[start + 1].split() == ["chrF"]
     assert [line.split(",")[0] for line in lines[start + 3 : start + 5]] == ["plain", "dear"]
+
+    # Also in smaller blocks, each sentence has the tag of its source.
+    monkeypatch.setattr("translator.evaluation.evaluate._BLOCK", 1)
+    monkeypatch.setattr(Ctranslate2Searcher, "batch_rows", 3)
+    assert succeed(*evaluate).lines == lines
 
 
 def test_an_alignment_leaves_out_the_tag(run: Path) -> None:

@@ -4,18 +4,13 @@ import torch
 
 from tests.support.small_model import small_model
 from translator.core import EOS, SOS
-from translator.core.attention import AttentionKernel, MultiHeadAttention
-from translator.core.transformer import Transformer
 from translator.inference.engines.torch_searcher import TorchSearcher, weights_of_layers
-
-
-def kernels(model: Transformer) -> list[AttentionKernel]:
-    return [module.kernel for module in model.modules() if isinstance(module, MultiHeadAttention)]
 
 
 def test_cross_attention_is_the_mean_over_heads_and_models_of_the_last_layer() -> None:
     models = [small_model().eval(), small_model(feed_forward=64).eval()]
-    kernels_before = kernels(models[0])
+    self_attention = models[0].encoder.layers[0].self_attention
+    kernel = self_attention.kernel
     row, label = [5, 6, 7], [8, 9, EOS]
     attended = TorchSearcher(models, torch.device("cpu")).cross_attention(row, label)
     source, target_input = torch.tensor([[*row, EOS]]), torch.tensor([[SOS, *label[:-1]]])
@@ -23,4 +18,4 @@ def test_cross_attention_is_the_mean_over_heads_and_models_of_the_last_layer() -
     expected = torch.cat(heads).mean(dim=0)
     torch.testing.assert_close(torch.from_numpy(attended), expected)
     torch.testing.assert_close(expected.sum(dim=-1), torch.ones(3))
-    assert kernels(models[0]) == kernels_before
+    assert self_attention.kernel is kernel

@@ -1,4 +1,4 @@
-"""Functions on text take linear time: 100,000 characters of a repeated unit, which take minutes in quadratic time."""
+"""Functions on text take linear time: 40,000 characters of a repeated unit, which take minutes in quadratic time."""
 
 import time
 from collections.abc import Callable
@@ -22,8 +22,7 @@ NORMALIZER = Normalizer(NormalizationConfig())
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "normalizer, source": NORMALIZER.source,
     "normalizer, target": NORMALIZER.target,
-    "cut_out": lambda text: cut_out(text, PLACEHOLDERS),
-    "numbers too many": lambda text: cut_out(f"1 a 2 {text}", PLACEHOLDERS[:1]),
+    "cut_out": lambda text: cut_out(f"1 a 2 {text}", PLACEHOLDERS[:1]),  # more numbers than placeholders
     "put_back": lambda text: put_back(text, {PLACEHOLDERS[0]: "1"}),
     "tags": cut_tags,
     "breaks": split_at_breaks,
@@ -60,10 +59,10 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     ],
 )
 def test_a_long_repeated_unit_takes_linear_time(function: Callable[[str], object], unit: str) -> None:
-    text = unit * (100_000 // len(unit))
+    text = unit * (40_000 // len(unit))
     before = time.process_time()
     function(f"a{text}x")
-    assert time.process_time() - before < 5
+    assert time.process_time() - before < 1
 
 
 def part_of_a_text(number: int) -> Translation:
@@ -71,11 +70,10 @@ def part_of_a_text(number: int) -> Translation:
     return Translation(f"t{number}", -1.0, -1.0, 2, 1, attention=(attention_map,))
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_joining_many_segments_takes_linear_time(count: int) -> None:
-    segments = [[part_of_a_text(number)] * count for number in range(10_000)]
+def test_joining_many_segments_takes_linear_time() -> None:
+    segments = [[part_of_a_text(number)] * 3 for number in range(10_000)]
     before = time.process_time()
-    joined = join_segments(segments, [""] * (len(segments) + 1), count, ranked=True)
+    joined = join_segments(segments, [""] * (len(segments) + 1), 3, ranked=True)
     alignment = joined[0].alignment
     assert time.process_time() - before < 5
     assert alignment is not None

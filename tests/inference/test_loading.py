@@ -9,26 +9,35 @@ import torch
 import yaml
 
 from tests.support.gpu_stand_ins import CUDA_13, use_torch
-from tests.support.small_model import small_model
 from tests.support.untrained import untrained_run
 from translator import Translator
-from translator.config import SearchConfig
-from translator.errors import CheckpointError, ConfigError, RunError
-from translator.inference.engines.torch_searcher import TorchSearcher, search_precision
+from translator.errors import CheckpointError, ConfigError, InputError, RunError
+from translator.inference.engines.torch_searcher import search_precision
 from translator.run.folder import RunFolder
-from translator.search.request import SearchRequest
 from translator.subword.model import WORDS_FILE
 from translator.subword.spelling import write_word_counts
+
+
+def changed_copy(run: Path, folder: Path, section: str, key: str, value: Any) -> Path:
+    """Return a copy of a run with another value in its recipe."""
+    copy = RunFolder(shutil.copytree(run, folder / "copy", symlinks=True))
+    settings = yaml.safe_load(copy.config_file.read_text(encoding="utf-8"))
+    (settings["corpus"] | settings)[section][key] = value
+    copy.config_file.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    return copy.path
+
 
 # --- the device and the precision ---
 
 
-def test_load_falls_back_to_the_cpu_unless_a_device_is_requested(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_load_falls_back_to_the_cpu_unless_a_device_is_requested(
+    random_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    run = untrained_run(tiny("run.device=cuda"))
-    assert len(Translator.load(run.path).translate_lines(["abc"])) == 1
+    run = changed_copy(random_run, tmp_path, "run", "device", "cuda")
+    assert len(Translator.load(run).translate_lines(["abc"])) == 1
     with pytest.raises(ConfigError, match=r"run\.device is `cuda`, but torch finds no CUDA GPU here"):
-        Translator.load(run.path, device="cuda")
+        Translator.load(run, device="cuda")
 
 
 def test_a_gpu_that_torch_cannot_use_is_replaced_by_the_cpu_with_a_warning(
@@ -41,18 +50,11 @@ def test_a_gpu_that_torch_cannot_use_is_replaced_by_the_cpu_with_a_warning(
     assert "the CPU computes, not the GPU: torch 2.13.0+cu130 has no code for GPU 0 (Tesla V100" in caplog.text
 
 
-def test_bf16_on_a_cpu_is_refused_before_any_work(random_run: Path) -> None:
-    files = set(random_run.rglob("*"))
-    reason = r"`bf16`, which needs a GPU; on a CPU, set search\.precision=float32, or int8 for the ctranslate2 engine"
-    with pytest.raises(ConfigError, match=reason):
-        Translator.load(random_run, device="cpu", search=SearchConfig(precision="bf16"))
-    assert set(random_run.rglob("*")) == files, "it has exported nothing"
-
-
 def test_a_gpu_searches_in_bf16_only_if_it_supports_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translator.inference.engines.torch_searcher.has_bf16", lambda device: device.index == 0)
     assert search_precision("bf16", torch.device("cuda:0")) == "bf16"
-    with pytest.raises(ConfigError, match="`bf16`, which torch does not support on cuda here; set"):
+    message = r"`bf16`, which torch does not support on cuda here; set search\.precision=float32"
+    with pytest.raises(ConfigError, match=message):
         search_precision("bf16", torch.device("cuda:1"))
 
 
@@ -68,36 +70,23 @@ def test_load_refuses_subword_models_replaced_after_training(random_run: Path, t
         Translator.load(run.path)
 
 
-def test_an_ensemble_has_an_identity_of_its_own(random_run: Path) -> None:
-    single, ensemble = (Translator.load(runs, engine="torch") for runs in ([random_run], [random_run] * 2))
-    assert single.identity != ensemble.identity
-
-
-def changed_copy(run: Path, folder: Path, section: str, key: str, value: Any) -> Path:
-    """Return a copy of a run with another value in its recipe."""
-    copy = RunFolder(shutil.copytree(run, folder / "copy", symlinks=True))
-    settings = yaml.safe_load(copy.config_file.read_text(encoding="utf-8"))
-    (settings["corpus"] | settings)[section][key] = value
-    copy.config_file.write_text(yaml.safe_dump(settings), encoding="utf-8")
-    return copy.path
-
-
-def test_an_ensemble_takes_no_longer_sentence_than_its_members(random_run: Path, tmp_path: Path) -> None:
+def test_an_ensemble_has_its_own_identity_and_takes_no_longer_sentence_than_its_members(
+    random_run: Path, tmp_path: Path
+) -> None:
     shorter = changed_copy(random_run, tmp_path, "batching", "max_length", 9)
-    for runs in ([random_run, shorter], [shorter, random_run]):
-        assert Translator.load(runs).max_length == 9
+    first, second = (Translator.load(runs) for runs in ([random_run, shorter], [shorter, random_run]))
+    assert first.max_length == second.max_length == 9
+    assert first.identity != Translator.load(random_run, engine="torch").identity
 
 
 def test_runs_of_other_subword_models_or_normalization_are_refused_as_an_ensemble(
     tiny: Any, random_run: Path, tmp_path: Path
 ) -> None:
-    strangers = [
-        untrained_run(tiny("subword.vocabulary_size=61", "subword.model_type=bpe")).path,
-        changed_copy(random_run, tmp_path, "normalization", "orthography", True),
-    ]
-    for stranger in strangers:
+    other_subword = untrained_run(tiny("subword.vocabulary_size=61", "subword.model_type=bpe")).path
+    other_normalization = changed_copy(random_run, tmp_path, "normalization", "orthography", True)
+    for other in (other_subword, other_normalization):
         with pytest.raises(RunError, match="cannot be combined: they differ in direction, subword models or norm"):
-            Translator.load([random_run, stranger])
+            Translator.load([random_run, other])
 
 
 def test_an_ensemble_corrects_spelling_as_its_first_run_does(random_run: Path, tmp_path: Path) -> None:
@@ -110,9 +99,11 @@ def test_an_ensemble_corrects_spelling_as_its_first_run_does(random_run: Path, t
     assert second("abcdefhg") == "abcdefhg"
 
 
-def test_an_ensemble_of_no_runs_is_refused() -> None:
+def test_no_run_and_an_unknown_engine_are_refused() -> None:
     with pytest.raises(RunError, match="no run is given"):
         Translator.load([])
+    with pytest.raises(InputError, match="unknown engine `onnx`; choose one of: auto, torch, ctranslate2"):
+        Translator.load("run", engine="onnx")
 
 
 # --- what stays as it was ---
@@ -126,10 +117,3 @@ def test_loading_and_translating_change_no_setting_of_the_process(random_run: Pa
     assert torch.get_float32_matmul_precision() == "highest"
     assert torch.get_num_threads() == threads
     assert translator.threads == threads + 2, "a command that owns its process may ask for them"
-
-
-def test_a_search_has_no_dropout() -> None:
-    model = small_model()
-    request = SearchRequest([[5, 6, 7]], SearchConfig())
-    trained = TorchSearcher([model], torch.device("cpu")).find(request)
-    assert trained == TorchSearcher([model.eval()], torch.device("cpu")).find(request)

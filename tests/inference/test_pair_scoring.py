@@ -11,9 +11,8 @@ from translator.errors import InputError
 
 
 def test_score_gives_a_translation_the_score_that_search_gave_it(random_run: Path) -> None:
-    translator = Translator.load(
-        random_run, search=SearchConfig(method="greedy", length_penalty=0.7, precision="float32")
-    )
+    search = SearchConfig(method="greedy", length_penalty=0.7, precision="float32")
+    translator = Translator.load(random_run, engine="torch", search=search)
     sources = ["abc", "hgf", "ddd eee"]
     # With this prefix, the random model ends, and the pieces begin with ▁, as those of the encoded text do.
     translations = [best for (best,) in translator.translations(sources, prefixes=["d"] * 3)]

@@ -9,24 +9,39 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
-from tests.support.loud_translator import ENVIRONMENT, STOPPABLE, loud
+from tests.support.loud_translator import loud
 from translator.inference.files.output_formats import OutputForm
-from translator.inference.files.prompt import translate_texts
+from translator.inference.files.prompt import translate_interactively, translate_texts
 
-CALL = "translate_interactively(OutputForm(), loud(){settings})"
+PROGRAM = """
+import sys
+from tests.support.loud_translator import loud
+from translator.errors import Interrupted
+from translator.inference.files.output_formats import OutputForm
+from translator.inference.files.prompt import translate_interactively
+from translator.run.signals import stop_on_signals
+
+try:
+    with stop_on_signals():
+        translate_interactively(OutputForm(), loud())
+except Interrupted as interrupted:
+    print("stopped", file=sys.stderr, flush=True)
+    sys.exit(interrupted.exit_code)
+"""
 
 
 class Person:
     """Types at a terminal and reads its screen, while the program's standard output goes to a file."""
 
-    def __init__(self, folder: Path, settings: str = "") -> None:
+    def __init__(self, folder: Path) -> None:
         self._master, slave = pty.openpty()
         self._output = folder / "output"
-        command = [sys.executable, "-c", STOPPABLE.format(call=CALL.format(settings=settings))]
-        environment = ENVIRONMENT | {"XDG_STATE_HOME": str(folder)}
+        command = [sys.executable, "-c", PROGRAM]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "XDG_STATE_HOME": str(folder)}
         with self._output.open("wb") as output:
             self.process = subprocess.Popen(command, stdin=slave, stdout=output, stderr=slave, env=environment)
         os.close(slave)
@@ -59,36 +74,30 @@ class Person:
         return code, self._output.read_text(encoding="utf-8")
 
 
-def test_a_stop_signal_at_the_prompt_is_reported_on_its_own_line(tmp_path: Path) -> None:
-    person = Person(tmp_path)
-    person.type_at_prompt(b"abc\r")
-    person.type_at_prompt(b"half a li")
-    person.see(b"half a li")
-    person.stop()
-    assert person.leave() == (143, "ABC\n")
-    assert b"half a li\r\nstopped" in person.screen
-
-
-def test_the_prompt_is_kept_out_of_the_output_and_its_history_is_saved(tmp_path: Path) -> None:
+def test_a_stopped_prompt_has_only_translations_in_its_output_and_keeps_its_history(tmp_path: Path) -> None:
     pytest.importorskip("readline")
     history = tmp_path / "translator" / "history"
     history.parent.mkdir()
     history.write_text("abc\n", encoding="utf-8")
     person = Person(tmp_path)
     person.type_at_prompt(b"\x10d\r")  # Ctrl-P recalls the line before
-    person.type_at_prompt(b"\r")
-    person.type_at_prompt(b"\x04")  # Ctrl-D
-    assert person.leave() == (0, "ABCD\n")
+    person.type_at_prompt(b"half a li")
+    person.see(b"half a li")
+    person.stop()
+    assert person.leave() == (143, "ABCD\n")
+    assert b"half a li\r\nstopped" in person.screen
     assert history.read_text(encoding="utf-8").splitlines() == ["abc", "abcd"]
     assert history.stat().st_mode & 0o077 == 0, "what a person typed is theirs alone"
 
 
-def test_lines_up_to_an_empty_one_are_a_paragraph(tmp_path: Path) -> None:
-    person = Person(tmp_path, ", paragraphs=True")
-    for line in ("", "The book", "is old.", "", " ", "- one", "- two", "", "the", "last"):
-        person.type_at_prompt(line.encode() + b"\r")
-    person.type_at_prompt(b"\x04")  # Ctrl-D ends a paragraph, too
-    assert person.leave() == (0, "THE BOOK IS OLD.\n- ONE\n- TWO\nTHE LAST\n")
+def test_lines_up_to_an_empty_one_are_a_paragraph_and_the_end_of_input_ends_the_last(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    typed = Mock(side_effect=["", "The book", "is old.", "", " ", "- one", "- two", "", "the", "last", EOFError])
+    monkeypatch.setattr("builtins.input", typed)
+    monkeypatch.setitem(sys.modules, "readline", None)
+    translate_interactively(OutputForm(), loud(), paragraphs=True)
+    assert capfd.readouterr().out == "THE BOOK IS OLD.\n- ONE\n- TWO\nTHE LAST\n"
 
 
 def test_only_plain_text_is_reordered() -> None:

@@ -9,13 +9,9 @@ from tests.support.tiny_recipe import write_recipe
 from tests.support.untrained import untrained_run
 from translator import Translator
 from translator.config import parse_config
-from translator.inference.reranking import WEIGHT, rerank
+from translator.inference.reranking import rerank
 from translator.inference.text.segments import Segment
 from translator.inference.translation import Translation
-from translator.search.loop_detection import looping_words
-
-WORDS = "abc fed gag hhe bcd dada eh ff abcdefgh"
-TEXTS = ["", "123", "ca\u00a0b", "hgf bca. ddd eee?", *WORDS.split()]
 
 
 @pytest.fixture(scope="module")
@@ -24,47 +20,46 @@ def reverse_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return untrained_run(parse_config(text, "tiny.yaml", ["corpus.direction=fa-en"]), step=6).path
 
 
-@pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
-def test_the_first_is_the_best_of_the_beam_by_both_models(random_run: Path, reverse_run: Path, engine: str) -> None:
-    settings = ["search.method=beam", "search.beam_size=8", "search.split_sentences=false", "search.precision=float32"]
-    settings += ["search.max_length_ratio=0.1"]  # hypotheses are so short that the other model takes them
-    settings += ["search.length_normalization=average"]  # hypotheses of any length have similar scores
-    plain = Translator.load(random_run, engine=engine, overrides=settings)
-    reranking = Translator.load(random_run, engine=engine, overrides=[*settings, f"search.rerank={reverse_run}"])
-    reverse = Translator.load(reverse_run)
-
-    changed = False
-    all_hypotheses = plain.translations(TEXTS, count=8)
-    for text, hypotheses, reranked in zip(TEXTS, all_hypotheses, reranking.translations(TEXTS, count=8), strict=True):
-        expected = {}
-        for hypothesis in hypotheses:
-            score = hypothesis.normalized_score
-            if hypothesis.pieces:
-                (source,) = reverse.score([hypothesis.text], [text])
-                score += WEIGHT * source.score / source.tokens
-            expected[hypothesis.text] = score
-        assert {translation.text: translation.normalized_score for translation in reranked} == pytest.approx(expected)
-        most_loops = looping_words(text, hypotheses[0].text)
-        order = []
-        for translation in reranked:
-            is_no_loop = looping_words(text, translation.text) <= most_loops
-            order.append((is_no_loop, translation.finished, translation.normalized_score))
-        assert order == sorted(order, reverse=True)
-        assert reranking.translate(text) == reranked[0].text
-        changed |= [translation.text for translation in reranked] != [hypothesis.text for hypothesis in hypotheses]
-    assert changed
+def hypothesis(text: str, score: float, finished: bool = True) -> Translation:
+    """Return a hypothesis of a beam; `score` is that of a token."""
+    return Translation(text, normalized_score=score, pieces=1, tokens=4, finished=finished)
 
 
-def test_a_loop_does_not_win() -> None:
+def test_both_models_rate_finished_hypotheses_before_others_and_loops_come_last() -> None:
     segment = Segment(line=0, source="He went home.", ids=[5], is_first=True, copied={})
-    hypotheses = [Translation(text, pieces=1, tokens=4) for text in ("او رفت.", "رفت رفت رفت رفت", "او به خانه رفت.")]
-    scores = dict(zip((hypothesis.text for hypothesis in hypotheses), (-3.0, -1.0, -2.0), strict=True))
+    reverse_scores = {"او رفت.": -3.0, "رفت رفت رفت رفت": -1.0, "او به خانه رفت.": -2.0, "او به": -1.0}
+    hypotheses = [hypothesis(text, score=-0.5, finished=text != "او به") for text in reverse_scores]
 
     def score(texts: Sequence[str], sources: Sequence[str]) -> list[Translation]:
-        return [Translation(source, score=scores[text], tokens=1) for text, source in zip(texts, sources, strict=True)]
+        return [
+            Translation(source, score=reverse_scores[text], tokens=2)
+            for text, source in zip(texts, sources, strict=True)
+        ]
 
-    (reranked,) = rerank([segment], [hypotheses], score)
-    assert [translation.text for translation in reranked] == ["او به خانه رفت.", "او رفت.", "رفت رفت رفت رفت"]
+    ((first, second, third, last),) = rerank([segment], [hypotheses], score)
+    assert [first.text, second.text, third.text, last.text] == [
+        "او به خانه رفت.",
+        "او رفت.",
+        "او به",
+        "رفت رفت رفت رفت",
+    ]
+    assert first.normalized_score == pytest.approx(-0.5 + 0.3 * -2.0 / 2)
+
+
+def test_the_whole_beam_is_reranked_also_where_one_text_is_wanted(
+    random_run: Path, reverse_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("translator.inference.reranking.WEIGHT", 100.0)  # the other direction decides
+    # Hypotheses are so short that the other model takes them, and those of any length have similar scores.
+    settings = ["search.method=beam", "search.beam_size=8", "search.max_length_ratio=0.1", "search.precision=float32"]
+    settings += ["search.length_normalization=average", "search.split_sentences=false"]
+    plain = Translator.load(random_run, overrides=settings)
+    reranking = Translator.load(random_run, overrides=[*settings, f"search.rerank={reverse_run}"])
+    texts = ["abc", "fed", "gag", "hhe", "bcd", "dada", "eh", "ff", "abcdefgh", "ca\u00a0b", "hgf bca. ddd eee?"]
+    lists = reranking.translations(texts, count=8)
+    best = [translations[0].text for translations in lists]
+    assert best != plain.translate_lines(texts)
+    assert reranking.translate_lines(texts) == best
 
 
 def test_a_text_that_is_too_long_for_the_other_model_keeps_its_order(random_run: Path, reverse_run: Path) -> None:

@@ -3,6 +3,7 @@
 import io
 import logging
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.loud_translator import loud
 from tests.support.pipes import pipe_with
+from translator.cli import main
 from translator.errors import InputError, RunError
 from translator.inference.files import block_translation, line_reader
 from translator.inference.files.block_translation import LINES_AT_ONCE, choose_processes, start_worker, translate_stream
@@ -109,6 +111,17 @@ def test_a_translation_is_written_without_waiting_for_the_next_line() -> None:
     translate_stream(loud, loud(meanwhile), Document(reading, TEXT), output)
     os.close(reading)
     assert seen == ["", "FIRST\n", "FIRST\nUNFINMORE\n"]
+
+
+def test_a_reader_that_has_gone_ends_the_translation_in_silence(
+    random_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as output:
+        monkeypatch.setattr(sys, "stdout", output)
+        assert main(["translate", "--run", str(random_run), "--precision", "float32", "abc"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 # --- several processes ---

@@ -59,7 +59,11 @@ def test_a_batch_without_enough_memory_is_searched_and_scored_in_halves() -> Non
 @pytest.mark.parametrize(
     ("error", "kind", "message"),
     [
-        (torch.OutOfMemoryError(), RunError, r"memory ran out with a sentence of 1 tokens; .* \(--device cpu\)"),
+        (
+            torch.OutOfMemoryError(),
+            RunError,
+            r"memory ran out with a sentence of 1 tokens; .* lower search\.beam_size, or use the CPU \(--device cpu\)",
+        ),
         (RuntimeError("a bug"), RuntimeError, "a bug"),
     ],
     ids=["one sentence", "a bug"],

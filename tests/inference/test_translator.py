@@ -79,7 +79,7 @@ WEIRD = st.text(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.lists(WEIRD, max_size=8), st.sampled_from([4, 12]))
 def test_every_text_gives_exactly_one_output_line(texts: list[str], max_length: int) -> None:
     translator, model = echo(max_length=max_length)
@@ -176,7 +176,6 @@ def test_alignment_of_too_long_texts_and_of_no_text_is_refused() -> None:
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        (7, "texts must be a list of texts, not of type int"),
         (["a", "b", None], r"texts\[2\] is of type NoneType, not str"),
         (["a", "bc\ud800"], r"texts\[1\] has a lone surrogate \(half a character\) at position 2"),
     ],

@@ -1,14 +1,18 @@
 """Sampling: its draws, its truncation, and its noise."""
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import torch
+import yaml
 
 from tests.support.known_model import KnownModel, sources
 from translator.config import SearchConfig
 from translator.core import EOS, PAD
 from translator.search.token_sampling import draw, probabilities, sample_hypotheses, uniform_noise
+
+TRUNCATIONS = yaml.safe_load(Path(__file__).with_name("truncation.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -31,17 +35,7 @@ def test_tokens_are_drawn_in_proportion_to_their_probability() -> None:
     assert Counter(draw(distributions, noise).tolist()) == {1: 200, 2: 300, 3: 500}
 
 
-@pytest.mark.parametrize(
-    ("top_k", "top_p", "temperature", "expected"),
-    [
-        (0, 1.0, 1.0, [0.1, 0.2, 0.2, 0.5]),
-        (0, 1.0, 0.5, [0.01 / 0.34, 0.04 / 0.34, 0.04 / 0.34, 0.25 / 0.34]),
-        (2, 1.0, 1.0, [0, 2 / 7, 0, 5 / 7]),  # of ties the lowest id
-        (0, 0.6, 1.0, [0, 2 / 7, 0, 5 / 7]),
-        (0, 0.71, 1.0, [0, 2 / 9, 2 / 9, 5 / 9]),  # the more likely two have less than 0.71 together
-        (3, 0.5, 1.0, [0, 0, 0, 1]),  # of three tokens, the best has more than half
-    ],
-)
+@pytest.mark.parametrize(("top_k", "top_p", "temperature", "expected"), TRUNCATIONS)
 def test_truncation_keeps_the_likeliest_tokens(
     top_k: int, top_p: float, temperature: float, expected: list[float]
 ) -> None:

@@ -1,8 +1,6 @@
 """A translator that needs neither a model nor torch: it writes capital letters."""
 
 import logging
-import os
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,31 +8,6 @@ from typing import Any
 from translator.config import NormalizationConfig, SearchConfig
 from translator.corpus.normalizer.normalizer import Normalizer
 from translator.subword.glossary import NO_GLOSSARY
-
-STOPPABLE = """
-import sys, time
-from functools import partial
-from pathlib import Path
-from tests.support.loud_translator import loud
-from translator.errors import Interrupted
-from translator.run.signals import stop_on_signals
-from translator.inference.files.output_formats import OutputForm
-from translator.inference.files.prompt import translate_interactively
-from translator.inference.files.file_translation import translate_file
-from translator.inference.files.document import Document
-from translator.inference.files.block_translation import translate_stream
-
-if __name__ == "__main__":
-    try:
-        with stop_on_signals():
-            {call}
-    except Interrupted as interrupted:
-        print("stopped", file=sys.stderr, flush=True)
-        sys.exit(interrupted.exit_code)
-"""
-"""A program of its own that translates into capital letters."""
-_PYTHON_PATH = os.pathsep.join(path for path in sys.path if path)
-ENVIRONMENT = os.environ | {"PYTHONPATH": _PYTHON_PATH, "OMP_NUM_THREADS": "1"}
 
 
 @dataclass(frozen=True)
@@ -58,7 +31,7 @@ class Loud:
     def __init__(self, meanwhile: Callable[[], None] = lambda: None, **search: Any) -> None:
         self.first_lines: list[int] = []
         self.search = SearchConfig(method="greedy", **{"processes": 1, **search})
-        settings = {"name": "torch", "arithmetic": "cpu", "batch_rows": 64}
+        settings = {"name": "torch", "arithmetic": "cpu", "batch_rows": 8}
         self.searcher = type("Engine", (), settings)()
         self._meanwhile = meanwhile
 

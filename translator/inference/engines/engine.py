@@ -206,7 +206,7 @@ def _with_ctranslate2(
         normalizer=normalizer_of_run(run, config),
         search=search,
         max_length=config.batching.max_length,
-        label=index.run,
+        label=run.path.resolve().name if checkpoints else index.run,  # a run may have another name than at its export
         checkpoint_name=index.state.name,
         identity=f"{index.identity} in {index.quantization}",
         threads=config.run.threads,
