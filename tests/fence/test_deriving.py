@@ -231,7 +231,7 @@ def test_a_student_also_learns_translations_of_other_text(student: Derived) -> N
 
 def test_a_student_has_a_model_of_its_own(student: Derived) -> None:
     assert student.recipe["model"]["d_model"] == 32
-    assert student.recipe["training"]["augmentation"]["final_punctuation"] == 0.1, "as its recipe says"
+    assert student.recipe["model"]["norm"] == "pre", "as its recipe says, unlike that of students"
     assert student.recipe["training"].get("initialize_from") is None
 
 
