@@ -22,7 +22,7 @@ RIGHT = [persian for _, persian in PAIRS]
 BASE = [text.replace(NOUNS["car"], "خودرو").replace(NOUNS["tree"], "گیاه") for text in RIGHT]
 BETTER = [BASE[0].replace(NOUNS["book"], "دفتر"), *RIGHT[1:]]  # worse in one sentence, better in 16 of 24
 SPACED = [text.replace("\u200c", " ") for text in BETTER]
-SYSTEMS = {"base": BASE, "better": BETTER, "spaced": SPACED, "copy": BASE}
+SYSTEMS = {"base": BASE, "better": BETTER, "spaced": SPACED}
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Compared:
     folder = tmp_path_factory.mktemp("compared")
     write_lines(folder / "source.en", [english for english, _ in PAIRS])
     write_lines(folder / "reference.fa", RIGHT)
-    systems = [write_lines(folder / f"{name}.txt", lines) for name, lines in SYSTEMS.items()]
+    systems = [write_lines(folder / f"{name}.txt", lines) for name, lines in [*SYSTEMS.items(), ("copy", BASE)]]
     options = ("--text", "raw", "folded", "--metrics", "bleu", "chrf", "--json", folder / "compared.json")
     result = succeed("compare", *systems, *texts_in(folder), *options)
     (values,) = read_json(folder / "compared.json")
@@ -70,7 +70,7 @@ def test_scores_and_p_values_are_those_of_sacrebleu(
     named: list[tuple[str, Sequence[str]]] = [*SYSTEMS.items()]
     _, columns = PairedTest(named, {name: metric}, [RIGHT], test_type=kind, n_samples=draws)()
     (expected,) = [column for title, column in columns.items() if title != "System"]
-    systems = compared.test(name, method)
+    *systems, _ = compared.test(name, method)
     baseline = systems[0]["score"]
     for system, result in zip(systems, expected, strict=True):
         assert not isinstance(result, str)
