@@ -1,6 +1,7 @@
 """Files and folders appear whole or not at all, nothing beside them changes, and one process holds a folder."""
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from translator.run.files import (
     restore_folders,
     sha256_of_json,
     work_folder,
+    write_json,
     write_text,
 )
 
@@ -39,6 +41,15 @@ def content_of(folder: Path) -> Content:
 
 
 # --- files ---
+
+
+def test_writing_replaces_a_file_and_leaves_no_temporary_file(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "file.txt"
+    write_text(path, "old")
+    write_json(path, {"متن": [1, None]})
+    assert "متن" in path.read_text(encoding="utf-8")
+    assert json.loads(path.read_text(encoding="utf-8")) == {"متن": [1, None]}
+    assert [entry.name for entry in path.parent.iterdir()] == ["file.txt"]
 
 
 def test_a_new_link_replaces_the_old_one_and_moves_a_folder_aside(tmp_path: Path) -> None:
