@@ -48,7 +48,6 @@ def test_averaging_saves_the_mean_weights(tmp_path: Path, which: str, steps: lis
     ("count", "which", "error", "message"),
     [
         (0, "last", InputError, "cannot average 0 checkpoints; give 1 or more"),
-        (5, "last", CheckpointError, r"cannot average 5 checkpoints in .*: there are 3 \(steps 1, 2, 3\)"),
         (2, "best", CheckpointError, r"2 checkpoints with a score in .*: there are 1 \(steps 2\).*keep_best"),
         (3, "last", CheckpointError, r"cannot average .*step-000001 with .*step-000003: their models differ"),
     ],

@@ -1,42 +1,15 @@
-"""The verb distill: the text that a student learns from, what is made of it, what is reused, and what is refused."""
+"""The verb distill: the recipe of a student, and the translations that it learns."""
 
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
-from tests.support.derived_runs import RECIPE, config_of, sentences, write_lines
-from translator.cli import main
+from tests.support.derived_runs import config_of
 from translator.config import NormalizationConfig, load_config
 from translator.corpus.given_translations import choose_translations
 from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.prepare import prepare_corpus
 from translator.recipes.distillation import write_distillation
 from translator.run.folder import RunFolder
-
-pytestmark = pytest.mark.usefixtures("little_effort")
-
-
-def test_distilling_again_reuses_all_and_makes_what_is_missing(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    recipe = folder / "small.yaml"
-    settings = RECIPE.format(folder=folder, direction="en-fa").replace("d_model: 16", "d_model: 8")
-    recipe.write_text(settings.replace("vocabulary_size: 60", "vocabulary_size: 50"), encoding="utf-8")
-    write_lines(folder / "more.txt", sentences(range(1100, 1104)))
-    command = ["distill", "--run", str(folder / "en-fa"), "--recipe", str(recipe), "--beam", "3"]
-    command += ["--monolingual", str(folder / "more.txt")]
-    assert main(command) == 0
-    capsys.readouterr()
-
-    text = folder / "en-fa-student.text"
-    before = {file.name: file.read_bytes() for file in text.iterdir()}
-    (text / "toy.fa").unlink()
-    assert main(command) == 0
-    assert {file.name: file.read_bytes() for file in text.iterdir()} == before
-    printed = capsys.readouterr().out
-    assert printed.count("exists and is reused") == 4, "recipe, two texts and export"
-    assert "is finished" in printed
 
 
 def test_a_recipe_of_a_student_names_both_sides_of_its_text_with_its_weight_and_no_typos_in_persian(

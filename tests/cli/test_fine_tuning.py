@@ -39,9 +39,7 @@ def without_training(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("without_training")
-def test_a_fine_tuned_run_keeps_the_text_and_the_model_of_its_parent_without_dropout(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_fine_tuned_run_keeps_the_text_and_the_model_of_its_parent_without_dropout(folder: Path) -> None:
     assert fine_tune(folder) == 0
     parent, config = config_of(folder, "en-fa"), config_of(folder, "tuned")
     assert config.model == parent.model.model_copy(update=dict.fromkeys(DROPOUTS, 0.0)) != parent.model
@@ -56,10 +54,6 @@ def test_a_fine_tuned_run_keeps_the_text_and_the_model_of_its_parent_without_dro
         line.startswith("  learning_rate: ") and "# a third of the run's, at most that of " in line for line in lines
     )
     assert "  max_steps: 2" in lines
-
-    capsys.readouterr()
-    assert fine_tune(folder) == 0
-    assert "tuned.yaml exists and is reused" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("without_training")

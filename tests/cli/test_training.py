@@ -7,33 +7,56 @@ from unittest.mock import Mock
 
 import pytest
 
-from tests.support.command_line import refusal, succeed
+from tests.support.command_line import Finished, refusal, succeed
 from tests.support.faults import Faults
-from tests.support.tiny_recipe import draw_nothing
+from tests.support.tiny_recipe import draw_nothing, write_recipe
 from tests.support.toy_corpora import letters
 from translator.cli import main
 
 
-def test_training_ends_with_scores_samples_and_the_next_commands(
-    tiny_recipe: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("MAKELEVEL", raising=False)
-    command = ["train", "--config", str(tiny_recipe), "--set", "training.max_steps=4"]
-    assert main(command) == 0
-    printed = capsys.readouterr().out
-    assert printed.count("translated ") == 3
-    for words in ("tok:13a", "chrf", "translator tensorboard ", "translator serve --run", "translator translate "):
-        assert words in printed
-    assert "evaluation/report.html" in printed
+@pytest.fixture(scope="module")
+def command(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The command of a training of which a tenth is after the start and before the first validation."""
+    recipe = write_recipe(tmp_path_factory.mktemp("tiny"))
+    return ["train", "--config", str(recipe), "--set", "training.max_steps=20", "training.validate_every=10"]
 
-    # A finished run; under make, the next commands name the program that it starts.
+
+@pytest.fixture(scope="module")
+def trained(command: list[str]) -> Finished:
+    """What that training has printed, without `make`."""
+    with pytest.MonkeyPatch.context() as patch:
+        draw_nothing(patch)
+        patch.delenv("MAKELEVEL", raising=False)
+        return succeed(*command)
+
+
+def test_training_ends_with_scores_samples_and_the_next_commands(trained: Finished) -> None:
+    assert trained.out.count("translated ") == 3
+    for words in ("tok:13a", "chrf", "translator tensorboard ", "translator serve --run", "translator translate "):
+        assert words in trained.out
+    assert "evaluation/report.html" in trained.out
+
+
+def test_a_finished_run_is_told_with_the_commands_of_the_program_that_make_starts(
+    trained: Finished, command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MAKELEVEL", "1")
-    assert main(command) == 0
-    printed = capsys.readouterr().out
-    assert "max_steps=4 is reached" in printed
-    assert "To continue training" in printed
-    assert "--allow-changed --set KEY=VALUE" in printed
-    assert f"{sys.argv[0]} serve --run" in printed
+    again = succeed(*command)
+    assert "max_steps=20 is reached" in again.out
+    assert "To continue training" in again.out
+    assert "--allow-changed --set KEY=VALUE" in again.out
+    assert f"{sys.argv[0]} serve --run" in again.out
+
+
+def test_training_shows_the_same_sentences_from_the_first_minute(trained: Finished) -> None:
+    lines = trained.err.splitlines()
+    sources: dict[str, list[str]] = {}
+    for number, line in enumerate(lines):
+        if line.endswith(": the model translates"):
+            shown = [text.partition("  →  ")[0] for text in lines[number + 1 : number + 4]]
+            sources[line.partition(":")[0]] = shown
+    assert list(sources) == ["step 0", "step 2", "step 10", "step 20"]
+    assert all(shown == sources["step 0"] for shown in sources.values())
 
 
 QUICK = (
@@ -83,22 +106,6 @@ def test_training_goes_on_from_what_prepare_made_of_two_files(
     # 3. The corpus finds its recipe and its run again.
     assert main(["train", *corpus]) == 0
     assert "runs/my is finished" in capsys.readouterr().out
-
-
-def test_training_shows_the_same_sentences_from_the_first_minute(
-    tiny_recipe: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    # A tenth of 20 updates is after the start and before the first validation.
-    overrides = ["training.max_steps=20", "training.validate_every=10"]
-    assert main(["train", "--config", str(tiny_recipe), "--set", *overrides]) == 0
-    lines = capsys.readouterr().err.splitlines()
-    sources: dict[str, list[str]] = {}
-    for number, line in enumerate(lines):
-        if line.endswith(": the model translates"):
-            shown = [text.partition("  →  ")[0] for text in lines[number + 1 : number + 4]]
-            sources[line.partition(":")[0]] = shown
-    assert list(sources) == ["step 0", "step 2", "step 10", "step 20"]
-    assert all(shown == sources["step 0"] for shown in sources.values())
 
 
 def test_a_full_disk_in_prepare_is_told_and_the_same_command_goes_on(tiny_recipe: Path) -> None:

@@ -18,7 +18,7 @@ corpus:
   split: {{validation: 30, test: 30}}
   prepared_directory: "{folder}/prepared"
 subword: {{model_type: unigram, vocabulary_size: 61, placeholders: 8}}
-batching: {{tokens_per_batch: 1024, max_length: 64}}
+batching: {{tokens_per_batch: 512, max_length: 64}}
 model:
   {{d_model: 64, heads: 4, encoder_layers: 2, decoder_layers: 2, feed_forward: 128, dropout: 0.05, max_positions: 128}}
 training:

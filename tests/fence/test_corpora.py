@@ -215,7 +215,7 @@ def test_a_corpus_of_thirty_pairs_in_two_files_gets_a_recipe_that_fits(
     assert counts[0] == "30"
 
 
-def test_another_corpus_of_the_same_name_has_a_recipe_of_its_own(
+def test_a_corpus_finds_its_recipe_again_and_shares_it_with_no_other_corpus_direction_or_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -225,6 +225,19 @@ def test_another_corpus_of_the_same_name_has_a_recipe_of_its_own(
     made = [succeed("prepare", "--corpus", tmp_path / folder / "mine.tsv").out for folder in ("first", "second")]
     assert "runs/mine.yaml: a recipe for 150 pairs" in made[0]
     assert "runs/mine-2.yaml: a recipe for 150 pairs" in made[1]
+
+    # The first corpus finds its recipe, which the user has changed.
+    recipe = tmp_path / "runs" / "mine.yaml"
+    own = recipe.read_text(encoding="utf-8") + "# mine\n"
+    recipe.write_text(own, encoding="utf-8")
+    assert "runs/mine.yaml exists and is reused" in succeed("prepare", "--corpus", tmp_path / "first" / "mine.tsv").out
+    assert recipe.read_text(encoding="utf-8") == own
+
+    # The name of a run folder is taken, too.
+    (tmp_path / "runs" / "mine-3").mkdir()
+    reverse = ("--set", "corpus.direction=fa-en")
+    assert "runs/mine-4.yaml: " in succeed("prepare", "--corpus", tmp_path / "first" / "mine.tsv", *reverse).out
+    assert "direction: fa-en" in (tmp_path / "runs" / "mine-4.yaml").read_text(encoding="utf-8")
 
 
 # --- test sets ---

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from sacrebleu.metrics.chrf import CHRF
 
-from tests.fence.files import read_json, read_lines, scores_of, write_lines
+from tests.fence.files import contents, read_json, read_lines, scores_of, write_lines
 from tests.fence.short_runs import FEW_STEPS, STUDENT, short
 from tests.fence.small_language import all_pairs, counted, nearest_to, statement
 from tests.support.command_line import Finished, succeed
@@ -196,12 +196,17 @@ def test_back_translated_pairs_are_trained_on_beside_others(back_translated: Der
 
 
 @pytest.fixture(scope="module")
-def student(small_run: Path, folder: Path) -> Derived:
-    """A student that a few steps have taught, with three lines of text beside that of its teacher."""
+def distillation(small_run: Path, folder: Path) -> tuple[str | Path, ...]:
+    """The command that makes a student by the recipe of its teacher, with three lines of text beside the teacher's."""
     more = write_lines(folder / "more.en", [english for english, _ in MORE])
-    output = folder / "student"
-    options = ("--beam", "2", "--monolingual", more, "--output", output)
-    return Derived(result=succeed("distill", "--run", small_run, *options, "--set", *STUDENT), folder=output)
+    options = ("--recipe", folder / "small.yaml", "--beam", "2", "--monolingual", more, "--output", folder / "student")
+    return ("distill", "--run", small_run, *options, "--set", *STUDENT)
+
+
+@pytest.fixture(scope="module")
+def student(distillation: tuple[str | Path, ...], folder: Path) -> Derived:
+    """A student that a few steps have taught."""
+    return Derived(result=succeed(*distillation), folder=folder / "student")
 
 
 def test_a_student_learns_the_translation_of_its_teacher_that_is_nearest_to_the_reference(student: Derived) -> None:
@@ -226,6 +231,7 @@ def test_a_student_also_learns_translations_of_other_text(student: Derived) -> N
 
 def test_a_student_has_a_model_of_its_own(student: Derived) -> None:
     assert student.recipe["model"]["d_model"] == 32
+    assert student.recipe["model"]["norm"] == "pre", "as its recipe says, unlike that of students"
     assert student.recipe["training"].get("initialize_from") is None
 
 
@@ -242,3 +248,15 @@ def test_distillation_ends_with_the_scores_and_the_speed_of_both(student: Derive
     assert re.search(rf"^small +chrf +{old:.2f} +{new:.2f} ", student.result.out, re.MULTILINE)
     assert re.search(r"^teacher: 0\.\d MB, \d+ sentences a second", student.result.out, re.MULTILINE)
     assert re.search(r"^student in int8: 0\.\d MB, \d+ sentences a second", student.result.out, re.MULTILINE)
+
+
+def test_distilling_again_makes_what_is_missing_and_reuses_the_rest(
+    student: Derived, distillation: tuple[str | Path, ...]
+) -> None:
+    text = student.folder.with_name("student.text")
+    before = contents(text)
+    (text / "small.fa").unlink()
+    again = succeed(*distillation)
+    assert contents(text) == before
+    assert again.out.count("exists and is reused") == 4, "recipe, two texts and export"
+    assert "is finished" in again.out

@@ -122,7 +122,7 @@ def test_an_alignment_links_words_of_both_sides(engine: str, small_run: Path) ->
 # --- the best translation is the best ---
 
 
-@pytest.mark.parametrize("prefix", ["", "کتاب سرخ", "می‌بینم"])
+@pytest.mark.parametrize("prefix", ["", "کتاب سرخ"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_neither_scores_nor_lists_change_the_first_translation(
     engine: str, prefix: str, engines: dict[str, Translator]

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.corpora import TABLE
 from translator.config import SourceConfig, load_config, parse_config
 from translator.config.loading import config_of
-from translator.recipes.corpus_recipe import CorpusSize, find_recipe, plan_settings
+from translator.recipes.corpus_recipe import CorpusSize, plan_settings
 from translator.recipes.recipe_text import recipe_text
 
 RECIPE, SOURCE = Path("runs/my.yaml"), SourceConfig(name="my", path="my.tsv")
@@ -59,27 +58,3 @@ def test_the_text_of_a_recipe_has_its_settings(gpu: bool, direction: str) -> Non
     assert list(config.corpus.sources) == [source.model_copy(update={"tag": True}) for source in sources]
     # Typing errors are of English input.
     assert config.training.augmentation.typos == (0 if gpu or direction == "fa-en" else 0.1)
-
-
-def test_recipe_is_written_once_reused_and_not_shared_between_corpora(tmp_path: Path) -> None:
-    corpora = []
-    for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "my.tsv").write_bytes(TABLE * 300)
-        corpora.append([SourceConfig(name="my", path=f"{tmp_path}/{folder}/my.tsv")])
-    runs = tmp_path / "runs"
-    file, described = find_recipe(runs, corpora[0], gpu=False)
-    assert "a recipe for 900 pairs, 1.0 English words each" in described
-
-    # A second call finds it, with the changes of the user.
-    file.write_text(file.read_text(encoding="utf-8").replace("dropout: 0.3", "dropout: 0.4"), encoding="utf-8")
-    reused_file, line = find_recipe(runs, corpora[0], gpu=False)
-    assert load_config(reused_file).model.dropout == 0.4
-    assert "exists and is reused" in line
-
-    # Another corpus of the same name and the other direction have recipes of their own. So has a run folder.
-    assert find_recipe(runs, corpora[1], gpu=True)[0] == runs / "my-2.yaml"
-    (runs / "my-3").mkdir()
-    reverse, _ = find_recipe(runs, corpora[0], gpu=False, direction="fa-en")
-    assert reverse == runs / "my-4.yaml"
-    assert load_config(reverse).corpus.direction == "fa-en"

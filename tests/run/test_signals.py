@@ -22,19 +22,6 @@ def test_signal_interrupts_work_at_once_with_its_exit_code(number: int, code: in
     assert caught.value.exit_code == code
 
 
-def test_a_deferred_signal_waits_for_the_check() -> None:
-    with stop_on_signals() as stop:
-        done = []
-        with stop.deferred():
-            stop.check()
-            os.kill(os.getpid(), signal.SIGTERM)
-            done.append("the step was not interrupted")
-            assert stop.requested
-            with pytest.raises(Interrupted):
-                stop.check()
-        assert done
-
-
 @pytest.mark.parametrize("is_early", [False, True])
 def test_an_immediate_block_inside_a_deferred_one_stops_at_a_signal_in_it_or_before_it(is_early: bool) -> None:
     with stop_on_signals() as stop, stop.deferred():

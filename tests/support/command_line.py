@@ -1,13 +1,17 @@
 """The command line as its users have it: the console script, in this process."""
 
+import functools
 import io
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from unittest.mock import patch
+
+from translator.cli.verbs import parser
 
 
 @dataclass(frozen=True)
@@ -24,13 +28,21 @@ class Finished:
         return self.out.splitlines()
 
 
+@functools.cache
+def console_script() -> Callable[[list[str]], int]:
+    """Return the function of the console script; every later command of this process reuses its parser of arguments."""
+    (script,) = entry_points(group="console_scripts", name="translator")
+    main: Callable[[list[str]], int] = script.load()
+    patch(f"{script.module}.parser", functools.cache(parser)).start()
+    return main
+
+
 def translator(*arguments: str | Path, stdin: str | bytes = "") -> Finished:
     """Run `translator` with `arguments` in this process, which has imported torch already.
 
     A command that `stdin` feeds reads it to its end. Anything but an exit code, such as a traceback, is raised.
     """
-    (script,) = entry_points(group="console_scripts", name="translator")
-    main = script.load()
+    main = console_script()
     typed = tempfile.TemporaryFile()  # noqa: SIM115 - a stream with a number, as a real standard input has
     typed.write(stdin.encode() if isinstance(stdin, str) else stdin)
     typed.seek(0)

@@ -226,14 +226,15 @@ def _with_signs(step: Step) -> StepWithSigns:
 
 def _character_replacer(tables: Sequence[Mapping[str, str]]) -> StepWithSigns:
     """Return the step that replaces each character of a text by all `tables`, one after the other."""
+    codes_of_tables = [str.maketrans(dict(table)) for table in tables]
     replacements = {}
     for character in {character for table in tables for character in table}:
         replacement = character
-        for table in tables:  # an earlier table may give several characters, or none
-            replacement = "".join(table.get(part, part) for part in replacement)
+        for codes in codes_of_tables:  # an earlier table may give several characters, or none
+            replacement = replacement.translate(codes)
         replacements[character] = replacement
-    codes = str.maketrans(replacements)
-    return lambda text: text.translate(codes), frozenset(replacements)
+    codes_of_all = str.maketrans(replacements)
+    return lambda text: text.translate(codes_of_all), frozenset(replacements)
 
 
 def compile_step(step: Step) -> Change:
