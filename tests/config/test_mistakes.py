@@ -26,6 +26,12 @@ def test_every_mistake_is_told_once_at_its_place(case: dict[str, Any]) -> None:
         assert line.startswith(beginning)
 
 
+@pytest.mark.parametrize("depth", [1_000, 100_000], ids=["libyaml", "PyYAML"])
+def test_lists_that_are_nested_too_deeply_are_refused(depth: int) -> None:
+    with pytest.raises(ConfigError, match="not valid YAML: maximum recursion depth exceeded"):
+        parse_config("[" * depth + "]" * depth, "recipe.yaml")
+
+
 def test_mistakes_in_computed_values_are_listed_without_lines() -> None:
     values = {
         "run": {"directory": "x"},

@@ -1,5 +1,6 @@
 """A recipe as values, each with its place; `--set` overrides replace values."""
 
+import contextlib
 import re
 from collections.abc import Sequence
 from typing import Any, Final
@@ -8,10 +9,16 @@ import yaml
 
 from translator.errors import ConfigError
 
+try:
+    from yaml import CSafeLoader as FastLoader
+except ImportError:  # this PyYAML was built without libyaml
+    from yaml import SafeLoader as FastLoader  # type: ignore[assignment]
+
 KeyPath = tuple[str | int, ...]
 """Keys and list indices from the top of a document to a value."""
 
 _OVERRIDE: Final = "--set "
+_LONG: Final = 10_000  # characters
 
 
 class RecipeLoader(yaml.SafeLoader):
@@ -30,9 +37,26 @@ class RecipeLoader(yaml.SafeLoader):
         return {str(key): value for key, value in super().construct_mapping(node, deep=deep).items()}
 
 
-RecipeLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+0123456789.")
-)
+class FastRecipeLoader(FastLoader):
+    """Finds the same nodes as `RecipeLoader`, by libyaml."""
+
+
+for _loader in (RecipeLoader, FastRecipeLoader):
+    _loader.add_implicit_resolver(
+        "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+0123456789.")
+    )
+
+
+def _compose(text: str) -> yaml.Node | None:
+    """Return the top node of a YAML text; None: it is empty.
+
+    libyaml takes a tenth of the time. But its messages are worse, and it has no limit for the depth of nested lists, so
+    that a long text may need more stack than there is: those go to PyYAML.
+    """
+    if len(text) < _LONG:
+        with contextlib.suppress(yaml.YAMLError):
+            return yaml.compose(text, FastRecipeLoader)
+    return yaml.compose(text, RecipeLoader)
 
 
 class Document:
@@ -61,16 +85,15 @@ class Document:
         """
         try:
             # 1. The value.
-            loader = RecipeLoader(text)
-            loader.name = name
-            node = loader.get_single_node()
+            node = _compose(text)
+            loader = RecipeLoader("")
             value = None if node is None else loader.construct_document(node)
 
             # 2. The places. The value replaces what stood at the path, so the places at and below it go first.
             for noted_path in list(self._places):
                 if f"{noted_path}.".startswith(f"{path}."):  # the dots tell `run.seed` from `run.seeds`
                     del self._places[noted_path]
-            self._note_places(node, path)
+            self._note_places(node, name, path)
         # PyYAML raises built-in errors for `!!bool x`, `!!timestamp x` and a sexagesimal number of 1000 digits.
         except (yaml.YAMLError, ValueError, LookupError, AttributeError, OverflowError, RecursionError) as error:
             problem_mark = getattr(error, "problem_mark", None)
@@ -79,19 +102,19 @@ class Document:
 
         # 3. Duplicate keys, of which YAML silently takes the last.
         for key in loader.duplicates:
-            self.problems.append(f"{_place(key)}: {key.value}: duplicate key; remove one")
+            self.problems.append(f"{_place(key, name)}: {key.value}: duplicate key; remove one")
         return value
 
-    def _note_places(self, node: yaml.Node | None, path: str) -> None:
-        """Note the places of the keys and items inside `node`, which is at `path`."""
+    def _note_places(self, node: yaml.Node | None, name: str, path: str) -> None:
+        """Note the places of the keys and items inside `node`, which is at `path`; `name` as for `_parse`."""
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
-                self._places[_below(path, key.value)] = _place(key)
-                self._note_places(value, _below(path, key.value))
+                self._places[_below(path, key.value)] = _place(key, name)
+                self._note_places(value, name, _below(path, key.value))
         elif isinstance(node, yaml.SequenceNode):
             for index, item in enumerate(node.value):
-                self._places[_below(path, index)] = _place(item)
-                self._note_places(item, _below(path, index))
+                self._places[_below(path, index)] = _place(item, name)
+                self._note_places(item, name, _below(path, index))
 
     def override(self, override: str) -> None:
         """Apply one override `key.path=value` with a YAML value; a mistake in it becomes one of the problems."""
@@ -143,9 +166,9 @@ def _below(path: str, key: str | int) -> str:
     return f"{path}.{key}" if path else str(key)
 
 
-def _place(node: yaml.Node) -> str:
-    """Return the place of a node for messages."""
-    return node.start_mark.name or f"line {node.start_mark.line + 1}"
+def _place(node: yaml.Node, name: str) -> str:
+    """Return the place of a node for messages; `name` as for `Document`."""
+    return name or f"line {node.start_mark.line + 1}"
 
 
 def _with_value(old: Any, path: str, keys: Sequence[str], value: Any) -> Any:

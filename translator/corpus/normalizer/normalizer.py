@@ -10,7 +10,7 @@ patterns begin with a plain space or one small class of characters, and `contain
 
 import functools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from translator.config import NormalizationConfig
@@ -221,13 +221,14 @@ def _with_signs(step: Step) -> StepWithSigns:
     return change, frozenset(signs)
 
 
-def _character_replacer(tables: Sequence[Mapping[str, str]]) -> StepWithSigns:
+def _character_replacer(tables: Sequence[dict[str, str]]) -> StepWithSigns:
     """Return the step that replaces each character of a text by all `tables`, one after the other."""
     replacements = {}
+    codes_of_tables = [str.maketrans(table) for table in tables]
     for character in {character for table in tables for character in table}:
         replacement = character
-        for table in tables:  # an earlier table may give several characters, or none
-            replacement = "".join(table.get(part, part) for part in replacement)
+        for table_codes in codes_of_tables:  # an earlier table may give several characters, or none
+            replacement = replacement.translate(table_codes)
         replacements[character] = replacement
     codes = str.maketrans(replacements)
     return lambda text: text.translate(codes), frozenset(replacements)
