@@ -132,12 +132,18 @@ def fill(folder: Path) -> None:
 
 
 def shown_commands() -> dict[tuple[str, ...], str]:
-    """Return the commands on all pages that end by themselves, each with the page that shows it last."""
-    shown = {}
+    """Return the commands on all pages that end by themselves, each with the page that shows it last.
+
+    Of commands that read different runs and are otherwise equal, it has one.
+    """
+    shown: dict[tuple[str, ...], str] = {}
+    seen = set()
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         for command in [*commands(text, "make"), *commands(text, "translator")]:
-            if command[1] not in ELSEWHERE:
+            form = re.sub(r"\bruns/[\w-]+(?=$| )", "runs/x", " ".join(command))
+            if command[1] not in ELSEWHERE and (tuple(command) in shown or form not in seen):
+                seen.add(form)
                 shown[tuple(command)] = page.name
     return shown
 

@@ -1,18 +1,16 @@
 """Reference system R4: the specification of a decoder, one test for a line of its checklist and for each gotcha.
 
-Three lines are tested where the core is compared with torch: residuals and norms of sublayers in
-`core/test_transformer.py`, the loss that ignores padding in `core/test_loss.py`, shapes in both.
+The other lines are tested in the core, most by a comparison with torch: sublayers and cross-attention in
+`core/test_transformer.py`, the loss that ignores padding in `core/test_loss.py`, targets that are shifted right in
+`core/test_batch.py`, and translation token by token in `core/test_cache.py` and `core/test_search.py`.
 """
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from tests.support.searching import search
 from tests.support.small_model import small_batch, small_model
-from translator.config import ModelConfig, SearchConfig
-from translator.core import EOS, PAD, SOS, UNK
-from translator.core.batch import collate_rows
+from translator.config import ModelConfig
 from translator.core.masks import Masks, one_sentence_a_row
 from translator.core.transformer import Transformer
 
@@ -25,12 +23,6 @@ def positions(tokens: Tensor) -> Tensor:
     return torch.arange(tokens.size(1)).expand_as(tokens)
 
 
-def test_targets_are_shifted_right_with_sos() -> None:
-    batch = collate_rows([[([5, 6], [20, 21, 22])]])
-    assert batch.target_input.tolist() == [[SOS, 20, 21, 22]]
-    assert batch.labels.tolist() == [[20, 21, 22, EOS]]
-
-
 def test_training_is_teacher_forced() -> None:
     """One pass gives the same logits as predicting each next token from its true prefix."""
     model = small_model().eval()
@@ -39,43 +31,6 @@ def test_training_is_teacher_forced() -> None:
     for t in range(1, 6):
         logits_of_prefix = model(source[:1], target_input[:1, :t])
         torch.testing.assert_close(logits_of_prefix[0, -1], logits[0, t - 1])
-
-
-def test_inference_is_autoregressive() -> None:
-    """Each token of a greedy translation is the likeliest one after the tokens before it."""
-    model = small_model(tied_embeddings="none").eval()
-    source = small_batch()[0][:1]
-    ((hypothesis,),) = search(model, source, SearchConfig(method="greedy"))
-    tokens = list(hypothesis.tokens)
-    if hypothesis.finished:
-        tokens.append(EOS)
-    for t, token in enumerate(tokens):
-        prefix = torch.tensor([[SOS, *tokens[:t]]])
-        logits = model(source, prefix)[0, -1]
-        logits[[PAD, UNK, SOS]] = -torch.inf
-        assert int(logits.argmax()) == token
-
-
-def test_cross_attention_takes_queries_from_the_decoder_and_the_rest_from_the_encoder_without_padding() -> None:
-    model = small_model().eval()
-    source, target_input, _ = small_batch()
-    masks = masks_of(model, source, target_input)
-    memory = model.encode(source, positions(source), masks.encoder).detach().requires_grad_()
-    inputs: dict[nn.Module, Tensor] = {}
-
-    def record(projection: nn.Module, arguments: tuple[Tensor]) -> None:
-        (inputs[projection],) = arguments
-
-    layer = model.decoder.layers[0].cross_attention
-    layer.query.register_forward_pre_hook(record)
-    layer.key_value.register_forward_pre_hook(record)
-    states = model.decode(target_input, positions(target_input), memory, masks)
-    torch.autograd.backward(states.sum())
-    assert inputs[layer.query].shape == (2, 5, 32)
-    assert inputs[layer.key_value] is memory
-    assert memory.grad is not None
-    assert memory.grad[0].abs().sum() > 0
-    assert (memory.grad[1, 3:] == 0).all(), "nothing reads the padding of the memory"
 
 
 def test_the_feed_forward_width_is_a_setting_by_default_four_times_the_model_width() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.toy_training import step_of
+from tests.support.step_batches import step_of
 from translator.core.batch import StepBatches, collate_rows
 from translator.core.loop import Clock, LoopSettings, Progress, Tick, train
 from translator.core.update import StepResult

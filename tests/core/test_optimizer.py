@@ -1,24 +1,16 @@
-"""The optimizer of a model: AdamW, clipping, skipped updates, exact resumption, and the start of learning."""
-
-import math
-from typing import Literal
+"""The optimizer of a model: AdamW, clipping, skipped updates, and exact resumption."""
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from tests.support.optimizer_steps import (
-    FINITE,
     RATE,
     backward,
     make_update,
     network,
 )
-from translator.core import SOS
-from translator.core.layers import NetworkSettings, NormOrder
-from translator.core.optimizer import EPSILON, ModelOptimizer, OptimizerSettings, ScheduleSettings, learning_rate
-from translator.core.transformer import Transformer
+from translator.core.optimizer import EPSILON, ModelOptimizer, OptimizerSettings
 
 SETTINGS = OptimizerSettings(weight_decay=0.1)
 CLIP = 0.5  # below the norm of every gradient here
@@ -44,37 +36,3 @@ def test_weight_decay_applies_to_matrices_only() -> None:
     for group in ModelOptimizer(network(), SETTINGS).groups:
         dimensions[group["weight_decay"]] += [weight.dim() for weight in group["params"]]
     assert dimensions == {0.1: [2, 2], 0.0: [1, 1, 1, 1]}
-
-
-VOCABULARY = 20
-
-
-@pytest.mark.parametrize(("norm", "tied", "surplus"), [("pre", "none", 1.0), ("post", "target", 2.0)])
-def test_twelve_layers_start_near_chance_loss_and_learn_during_warmup(
-    norm: NormOrder, tied: Literal["none", "target"], surplus: float
-) -> None:
-    """The target is the word that the source repeats; only a path through all twelve layers can carry it."""
-    torch.manual_seed(1)
-    model = Transformer(
-        NetworkSettings(64, 4, encoder_layers=6, decoder_layers=6, feed_forward=128, norm=norm, tied_embeddings=tied),
-        VOCABULARY,
-        VOCABULARY,
-    )
-    schedule = ScheduleSettings(learning_rate=1e-3, warmup_steps=15)
-    optimizer = ModelOptimizer(model, OptimizerSettings())
-
-    losses = []
-    for step in range(1, 26):
-        words = torch.randint(4, VOCABULARY, (32, 1))
-        source = words.repeat(1, 3)
-        target_input = torch.full((32, 1), SOS)
-        logits = model(source, target_input)  # (32, 1, V)
-        loss = F.cross_entropy(logits.flatten(0, 1), words.flatten())
-        torch.autograd.backward(loss)
-        optimizer.update(learning_rate(step, schedule), 1.0, FINITE)
-        model.zero_grad()
-        losses.append(loss.item())
-
-    chance_loss = math.log(VOCABULARY)
-    assert chance_loss - 0.3 < losses[0] < chance_loss + surplus
-    assert sum(losses[-3:]) / 3 < 0.3

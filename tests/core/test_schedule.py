@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translator.core.optimizer import COSINE_FLOOR, ScheduleSettings, drops, learning_rate
+from translator.core.optimizer import COSINE_FLOOR, ScheduleSettings, learning_rate
 
 SCHEDULES = pytest.mark.parametrize("schedule", ["inverse_sqrt", "cosine", "constant"])
 
@@ -74,8 +74,3 @@ def test_the_rate_is_positive_and_never_above_the_peak(schedule: str, warmup: in
     rate = learning_rate(step, settings)
     assert 0 < rate <= 1e-3 * (1 + 1e-12)
     assert step <= warmup or learning_rate(step + 1, settings) <= rate
-
-
-def test_dropout_starts_at_its_update() -> None:
-    settings = ScheduleSettings(1e-3, dropout_from=5)
-    assert [drops(step, settings) for step in (1, 4, 5, 6)] == [False, False, True, True]

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from tests.support.optimizer_steps import moments_of
 from tests.support.small_model import random_pairs, rows_of, small_model
-from tests.support.toy_training import step_of
+from tests.support.step_batches import step_of
 from translator.core.batch import collate_rows
 from translator.core.loss import TeacherForcing
 from translator.core.optimizer import ModelOptimizer, OptimizerSettings, ScheduleSettings

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from tests.support.small_model import random_pairs, rows_of
+from tests.support.step_batches import step_of
 from tests.support.tiny_recipe import Recipe
 from tests.support.tiny_runs import assert_same_bits, final, run
-from tests.support.toy_training import step_of
 from translator.checkpoint.state import find_checkpoint
 from translator.config import Config
 from translator.core.update import Learner
