@@ -1,8 +1,8 @@
 """Token stores: exactly what was written is read back, and damage is recognised."""
 
 import itertools
-import pickle
 import tempfile
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 
 import numpy as np
@@ -51,7 +51,7 @@ def test_pairs_in_any_order_are_read_back_as_written(
 
 def test_a_store_that_is_pickled_keeps_its_direction(tmp_path: Path) -> None:
     store = PairStore(tmp_path, written(tmp_path, [[([5], [6])]]), ("fa", "en"))
-    source, target = pickle.loads(pickle.dumps(store)).flat(np.array([0]))
+    source, target = ForkingPickler.loads(ForkingPickler.dumps(store)).flat(np.array([0]))
     assert (source.ids.tolist(), target.ids.tolist()) == ([6], [5])
 
 
