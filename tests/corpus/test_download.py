@@ -199,7 +199,7 @@ def test_a_download_that_fails_again_and_again_leaves_nothing(server: Server, tm
 def test_a_file_placed_by_hand_is_used_if_valid_and_never_overwritten(server: Server, tmp_path: Path) -> None:
     (tmp_path / "mizan.zip").write_bytes(ZIP)
     assert obtain(dataset_of(server, "mizan", []), tmp_path) == tmp_path / "mizan.zip"
-    message = refusal(dataset_of(server, "mizan", [], size=99), tmp_path)
+    message = refusal(dataset_of(server, "mizan", [], sha256=hashlib.sha256(OTHER_ZIP).hexdigest()), tmp_path)
     assert "The file is unchanged: move it away to download mizan" in message
     assert (tmp_path / "mizan.zip").read_bytes() == ZIP
     assert server.requests == 0

@@ -45,7 +45,7 @@ def plain_line(line: bytes) -> str:
         return INVALID
 
 
-@settings(max_examples=200)
+@settings(max_examples=300)
 @given(
     st.lists(st.sampled_from(PARTS), max_size=12).map("".join),
     st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-be"]),

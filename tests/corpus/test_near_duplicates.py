@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.corpus.selecting.near_duplicates import (
@@ -48,7 +48,6 @@ FAMILY = st.integers(0, 4).map(lambda start: "abcdefghijkl"[start : start + 8])
 """Texts of four n-grams, of which neighbours share three: similarities of 1, 3/5, 1/3, 1/7 and 0."""
 
 
-@settings(max_examples=60)
 @given(st.data(), st.sampled_from([1 / 7, 1 / 3, 3 / 5, 1.0]))
 def test_each_dropped_near_duplicate_resembles_an_earlier_kept_pair(data: st.DataObject, threshold: float) -> None:
     # Texts with keys of few values, which many share by chance, and some of the texts in any order.
