@@ -1,27 +1,26 @@
 """A download is checked before it is moved into place, and no file of the user's is ever overwritten."""
 
-import contextlib
 import hashlib
-import http.server
 import io
 import json
 import logging
 import shlex
 import tarfile
-import threading
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPResponse
 
 from tests.support.corpora import contents, zip_bytes
 from translator.config import NormalizationConfig
 from translator.corpus.download import RETRIES, download_dataset
 from translator.corpus.held_out import held_out_argument, read_held_out
 from translator.corpus.normalizer.normalizer import Normalizer
-from translator.corpus.public_corpora import DATASETS, Dataset, RemoteFile, find_dataset
+from translator.corpus.public_corpora import DATASETS, Dataset, find_dataset
 from translator.corpus.reading.pairs import read_pairs
 from translator.corpus.sources import corpora_in_arguments
 from translator.errors import CorpusError
@@ -71,55 +70,39 @@ ZIP, OTHER_ZIP = opus_zip("toy"), opus_zip("other")
 
 @dataclass
 class Server:
-    """What a server sends: `answers` in turn, each as status, body and announced length; then the file of the path."""
+    """What servers send: `answers` in turn, each as status, body and announced length; then the file of the address."""
 
-    files: list[bytes]
-    address: str = ""
+    files: dict[str, bytes] = field(default_factory=dict)
     answers: list[tuple[int, bytes, int]] = field(default_factory=list)
     requests: int = 0
 
+    def send(self, adapter: HTTPAdapter, request: Any, **_: object) -> Any:
+        self.requests += 1
+        if self.answers:
+            status, body, length = self.answers.pop(0)
+        elif request.url in self.files:
+            status, body = 200, self.files[request.url]
+            length = len(body)
+        else:
+            raise requests.ConnectionError("nobody answers")
+        headers = {"Content-Length": str(length)}
+        return adapter.build_response(request, HTTPResponse(io.BytesIO(body), headers, status, preload_content=False))
+
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
+def server(monkeypatch: pytest.MonkeyPatch) -> Server:
+    server = Server()
     monkeypatch.setattr("time.sleep", lambda _: None)  # pooch's pause between two attempts
-    state = Server([ZIP])
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            state.requests += 1
-            if state.answers:
-                status, body, length = state.answers.pop(0)
-            else:
-                status, body = 200, state.files[int(self.path[1:])]
-                length = len(body)
-            self.send_response(status)
-            self.send_header("Content-Length", str(length))
-            self.end_headers()
-            with contextlib.suppress(ConnectionError):
-                self.wfile.write(body)
-
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http_server:
-        state.address = f"http://127.0.0.1:{http_server.server_address[1]}"
-        thread = threading.Thread(target=http_server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield state
-        http_server.shutdown()
-        thread.join()
+    monkeypatch.setattr(HTTPAdapter, "send", lambda adapter, request, **_: server.send(adapter, request))
+    return server
 
 
 def dataset_of(server: Server, name: str, files: list[bytes], **changes: Any) -> Dataset:
-    """Return the dataset `name` with files of the server in place of its own."""
-    server.files = files
+    """Return the dataset `name`, of whose addresses the server sends these files in place of the real ones."""
     dataset = find_dataset(name)
-    remote_files = [
-        RemoteFile(**{"address": f"{server.address}/{number}", "name": file.name, **changes})
-        for number, file in enumerate(dataset.files)
-    ]
-    return replace(dataset, files=tuple(remote_files))
+    settings = {"size": None, "sha256": None, **changes}
+    server.files = {file.address: content for file, content in zip(dataset.files, files, strict=False)}
+    return replace(dataset, files=tuple([replace(file, **settings) for file in dataset.files]))
 
 
 def obtain(dataset: Dataset, folder: Path) -> Path:
@@ -198,7 +181,7 @@ def test_a_wrong_or_damaged_download_is_refused_and_not_kept(
 ) -> None:
     dataset = dataset_of(server, name, [content], **changes)
     message = refusal(dataset, tmp_path)
-    assert message.startswith(f"cannot download {server.address}/0: ")
+    assert message.startswith(f"cannot download {dataset.files[0].address}: ")
     assert reason in message
     assert f"put it at {tmp_path / dataset.files[0].name}, and run" in message
     assert list(tmp_path.iterdir()) == []
@@ -208,7 +191,7 @@ def test_a_download_that_fails_again_and_again_leaves_nothing(server: Server, tm
     server.answers = [(503, b"", 0)] * 9
     assert "503" in refusal(dataset_of(server, "ntrex128", []), tmp_path)
     assert server.requests == RETRIES + 1
-    nowhere = dataset_of(server, "mizan", [], address="http://127.0.0.1:9/corpus")
+    nowhere = dataset_of(server, "mizan", [])
     assert "Check the network (https_proxy sets a proxy)" in refusal(nowhere, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -216,7 +199,7 @@ def test_a_download_that_fails_again_and_again_leaves_nothing(server: Server, tm
 def test_a_file_placed_by_hand_is_used_if_valid_and_never_overwritten(server: Server, tmp_path: Path) -> None:
     (tmp_path / "mizan.zip").write_bytes(ZIP)
     assert obtain(dataset_of(server, "mizan", []), tmp_path) == tmp_path / "mizan.zip"
-    message = refusal(dataset_of(server, "mizan", [], size=99), tmp_path)
+    message = refusal(dataset_of(server, "mizan", [], sha256=hashlib.sha256(OTHER_ZIP).hexdigest()), tmp_path)
     assert "The file is unchanged: move it away to download mizan" in message
     assert (tmp_path / "mizan.zip").read_bytes() == ZIP
     assert server.requests == 0

@@ -13,9 +13,9 @@ import random
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from tests.support.corpora import PACKERS, Rows, one_line, zip_bytes
 from translator.config import SourceConfig
@@ -61,49 +61,40 @@ def texts(generator: random.Random) -> Rows:
     ]
 
 
-def tsv_bytes(rows: Rows, generator: random.Random) -> bytes:
-    names = generator.choice(["", "score\ten\tfa\n"])
-    lines = [f"{generator.random():.3f}\t{source}\t{target}".replace("\n", " ") for source, target in rows]
-    return (names + "".join(f"{line}\n" for line in lines)).encode()
+def lines_of(texts: Iterable[str]) -> bytes:
+    """Return a file with a line for each text."""
+    return "".join(text.replace("\n", " ") + "\n" for text in texts).encode()
 
 
-def csv_bytes(rows: Rows, generator: random.Random) -> bytes:
+def tsv_bytes(rows: Rows) -> bytes:
+    return lines_of("\t".join(row) for row in rows)
+
+
+def csv_bytes(rows: Rows) -> bytes:
     stream = io.StringIO()
-    delimiter, end = generator.choice(",;\t"), generator.choice(["\n", "\r\n"])
-    quoting: Literal[0, 1] = generator.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
-    writer = csv.writer(stream, delimiter=delimiter, lineterminator=end, quoting=quoting)
-    if generator.random() < 0.5:
-        writer.writerow(["en", "fa"])
-    writer.writerows(rows)
+    csv.writer(stream).writerows(rows)
     return stream.getvalue().encode()
 
 
-def json_bytes(rows: Rows, generator: random.Random) -> bytes:
-    is_nested, is_ascii = generator.random() < 0.5, generator.random() < 0.5
-    lines = []
-    for source, target in rows:
-        values = {"en": source, "fa": target}
-        lines.append(json.dumps({"id": 1, "translation": values} if is_nested else values, ensure_ascii=is_ascii))
-    return "".join(f"{line}\n" for line in lines).encode()
+def json_bytes(rows: Rows) -> bytes:
+    return lines_of(json.dumps({"en": source, "fa": target}) for source, target in rows)
 
 
-def tmx_bytes(rows: Rows, generator: random.Random) -> bytes:
+def tmx_bytes(rows: Rows) -> bytes:
     units = []
     for row in rows:
         english, persian = map(html.escape, row)
         variants = f'<tuv xml:lang="en"><seg>{english}</seg></tuv><tuv xml:lang="fa"><seg>{persian}</seg></tuv>'
-        units.append(f"<tu>{variants}</tu>{generator.choice(['', '<!-- <tu> -->'])}\n")
+        units.append(f"<tu>{variants}</tu>\n")
     return f"<tmx><body>{''.join(units)}</body></tmx>".encode()
 
 
-def zip_of_sides(rows: Rows, generator: random.Random) -> bytes:
-    members = {}
-    for side, name in enumerate(("x/en.txt", "x/fa.txt")):
-        members[name] = "".join(row[side].replace("\n", " ") + "\n" for row in rows).encode()
-    return zip_bytes(members)
+def zip_of_sides(rows: Rows) -> bytes:
+    sources, targets = zip(*rows, strict=True)
+    return zip_bytes({"x/en.txt": lines_of(sources), "x/fa.txt": lines_of(targets)})
 
 
-WRITERS: Final[dict[str, Callable[[Rows, random.Random], bytes]]] = {
+WRITERS: Final[dict[str, Callable[[Rows], bytes]]] = {
     "tsv": tsv_bytes,
     "csv": csv_bytes,
     "jsonl": json_bytes,
@@ -151,7 +142,7 @@ def play(seed: int, folder: Path) -> str:
     # 1. A file, perhaps damaged, packed and damaged again.
     form = generator.choice(list(WRITERS))
     rows = texts(generator)
-    content = WRITERS[form](rows, generator)
+    content = WRITERS[form](rows)
     is_whole = generator.random() < 0.2
     if not is_whole:
         content = damaged(content, generator)

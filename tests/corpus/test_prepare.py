@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.corpora import Rows, contents, tsv
+from tests.support.worker_stand_in import map_in_two_processes
 from translator.config import CorpusConfig, SourceConfig
 from translator.corpus import fingerprint
 from translator.corpus.normalizer.normalizer import CURRENT_RULES
@@ -89,12 +90,12 @@ def test_worker_count_and_chunk_size_do_not_change_the_result(tmp_path: Path, mo
     sources = tsv(tmp_path / "book.tsv", rows(100)), tsv(tmp_path / "odd.tsv", odd, use="train")
     held = tsv(tmp_path / "held.tsv", [*untranslated, ("", "x")] * 3, use="test")
     test_sets = [tsv(tmp_path / "further.tsv", untranslated, use="test")]
-    corpora = []
-    for chunk, workers in ((1024, 1), (20, 2)):
-        monkeypatch.setattr(cleaning, "CHUNK_PAIRS", chunk)
-        corpora.append(prepare_corpus(config_of(tmp_path / f"{workers}", *sources, held, workers=workers), test_sets))
-    assert contents(corpora[1].directory) == contents(corpora[0].directory)
-    report = corpora[1].report
+    whole = prepare_corpus(config_of(tmp_path / "1", *sources, held, workers=1), test_sets)
+    monkeypatch.setattr(cleaning, "CHUNK_PAIRS", 20)
+    monkeypatch.setattr(cleaning, "map_in_order", map_in_two_processes)
+    divided = prepare_corpus(config_of(tmp_path / "2", *sources, held, workers=2), test_sets)
+    assert contents(divided.directory) == contents(whole.directory)
+    report = divided.report
     assert len(report.sources[1].examples["target_script"]) == EXAMPLES
     assert report.sources[2].left_out == [51, 102, 153]
     assert [(test_set.name, test_set.out) for test_set in report.test_sets] == [("further", 50)]
@@ -171,17 +172,16 @@ def test_the_fingerprint_depends_on_text_settings_and_versions_but_not_on_paths(
 
     same = small(tmp_path / "elsewhere", obtain="from the shelf")
     assert made() == made(same)
-    table = Path(str(same.path)).rename(tmp_path / "small.csv")
+    table = Path(str(same.path)).rename(tmp_path / "small.csv")  # another form
     fingerprints = [
         made(),
         made(small(tmp_path / "elsewhere", rows(11))),
-        made(source.model_copy(update={"path": str(table)})),  # another form
         made(test_sets=[source]),
         made(rules=replace(CURRENT_RULES, rules=CURRENT_RULES.rules[:-1])),
-        made(split={"validation": 2, "test": 3, "method": "hash"}),
         made(filters={"max_words": 99}),
     ]
-    fingerprints += [made(source.model_copy(update=change)) for change in ({"use": "train"}, {"tag": True})]
+    changes: list[dict[str, object]] = [{"path": str(table)}, {"use": "train"}, {"tag": True}]
+    fingerprints += [made(source.model_copy(update=change)) for change in changes]
     monkeypatch.setattr(fingerprint, "PREPARE_VERSION", 0)
     fingerprints.append(made())
     assert len(set(fingerprints)) == len(fingerprints)

@@ -51,10 +51,10 @@ def test_a_side_that_is_a_folder_is_refused(tmp_path: Path) -> None:
 
 # --- names ---
 
-NAMES = yaml.safe_load(Path(__file__).with_name("language_names.yaml").read_text(encoding="utf-8"))
+EXAMPLES = yaml.safe_load(Path(__file__).with_name("source_names.yaml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("group", NAMES)
+@pytest.mark.parametrize("group", EXAMPLES["languages"])
 def test_the_language_at_the_end_of_a_name(group: dict[str, Any]) -> None:
     expected = None if "none" in group else (group["stem"], group["language"])
     for name in group["names"]:
@@ -64,20 +64,7 @@ def test_the_language_at_the_end_of_a_name(group: dict[str, Any]) -> None:
 # --- on the command line ---
 
 
-LONG_NAMES = [f"{'a' * 70}.tsv", f"{'a' * 70}b.tsv"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "names"),
-    [
-        ([["my.en", "my.fa"]], ["my"]),
-        ([["my.fa", "my.en"]], ["my"]),
-        ([["my.en", "my.fa"], ["my.tsv", "b.tsv"]], ["my", "my-2", "b"]),
-        ([["my.tsv", "my.tsv", "my-2.tsv"]], ["my", "my-2", "my-2-2"]),
-        ([LONG_NAMES], ["a" * 50, f"{'a' * 50}-2"]),
-        ([["my.en:my.fa", "texts.gz:my.fa"]], ["my", "texts"]),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "names"), EXAMPLES["arguments"])
 def test_corpus_arguments_become_sources_with_names_of_their_own(
     arguments: list[list[str]], names: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,7 +72,7 @@ def test_corpus_arguments_become_sources_with_names_of_their_own(
     Path("my.en").write_bytes(ENGLISH)
     Path("texts.gz").write_bytes(gzip.compress(ENGLISH))
     Path("my.fa").write_bytes(PERSIAN)
-    for name in ("my.tsv", "my-2.tsv", "b.tsv", *LONG_NAMES):
+    for name in EXAMPLES["tables"]:
         Path(name).write_bytes(TABLE)
     corpora = corpora_in_arguments(arguments)
     assert [corpus.name for corpus in corpora] == names

@@ -1,9 +1,6 @@
 """The token stores of a prepared corpus: its text as the models see it, whatever the number of processes."""
 
-from collections.abc import Generator, Iterable
-from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +8,7 @@ import pytest
 from tests.support.corpora import contents
 from tests.support.sentences import ENGLISH, PERSIAN, unigram
 from tests.support.toy_corpora import write_pairs
+from tests.support.worker_stand_in import map_in_two_processes
 from translator.config import CorpusConfig, NormalizationConfig, SourceConfig, SplitConfig
 from translator.corpus.normalizer.normalizer import Normalizer
 from translator.corpus.prepare import prepare_corpus
@@ -53,11 +51,6 @@ def test_stores_have_the_ids_of_the_text_as_the_models_see_it_whatever_the_numbe
     joint = SubwordPair(subword.source, subword.source)
     assert open_tokens(corpus, joint, NORMALIZER, tmp_path / "joint")[1] != fingerprint, "its ids mean other pieces"
 
-    def passed_to_a_process(setup: Any, items: Iterable[Any], _: int) -> Generator[Any, None, None]:
-        """Pickle the work, as for another process, which takes seconds to start."""
-        work = ForkingPickler.loads(ForkingPickler.dumps(setup))()
-        yield from map(work, items)
-
-    monkeypatch.setattr(corpus_tokens, "map_in_order", passed_to_a_process)
+    monkeypatch.setattr(corpus_tokens, "map_in_order", map_in_two_processes)
     open_tokens(corpus, subword, NORMALIZER, tmp_path / "2", processes=2)
     assert contents(tmp_path / "2") == contents(tmp_path / "1") != {}

@@ -3,8 +3,10 @@
 import contextlib
 import functools
 import itertools
+import multiprocessing
 from collections.abc import Iterable
 from dataclasses import replace
+from multiprocessing.reduction import ForkingPickler
 
 import numpy as np
 import pytest
@@ -165,11 +167,14 @@ def test_each_epoch_changes_other_pairs_and_a_plan_that_is_made_anew_the_same(mi
     assert first == again != second
 
 
-def test_other_processes_make_the_same_batches(mistyped: DataHandler) -> None:
+def test_other_processes_make_the_same_batches(mistyped: DataHandler, monkeypatch: pytest.MonkeyPatch) -> None:
     start = DataPosition(0, 6)
     with contextlib.closing(mistyped.training_batches.steps(start, 2)) as steps:
         expected = list(itertools.islice(steps, 40))
-    with contextlib.closing(mistyped.training_batches.steps(start, 2, on_gpu=True)) as steps:
+    fork = multiprocessing.get_context("fork")  # new processes take seconds to start
+    monkeypatch.setattr(torch.multiprocessing, "get_context", lambda _: fork)
+    pickled_batches = ForkingPickler.loads(ForkingPickler.dumps(mistyped.training_batches))
+    with contextlib.closing(pickled_batches.steps(start, 2, on_gpu=True)) as steps:
         arrived = list(itertools.islice(steps, 40))
     for step, expected_step in zip(arrived, expected, strict=True):
         assert step.next_position == expected_step.next_position

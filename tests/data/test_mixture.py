@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.data.mixture import epoch_draws, mixture_rows
@@ -33,7 +33,6 @@ def test_shares_follow_the_weights_and_a_temperature_evens_them_out(
     assert draw_counts(sources, temperature) == expected
 
 
-@settings(max_examples=200)
 @given(sources=SOURCES, temperature=st.floats(1, 20), seed=st.integers(0, 2**63), epoch_count=st.integers(1, 8))
 def test_all_pairs_of_a_source_are_drawn_equally_often(
     sources: Sources, temperature: float, seed: int, epoch_count: int

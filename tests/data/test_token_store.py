@@ -2,6 +2,7 @@
 
 import itertools
 import tempfile
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,12 @@ def test_pairs_in_any_order_are_read_back_as_written(
             assert rows.ids.dtype == np.int32
             assert rows.lengths.tolist() == (lengths - 1).tolist() == list(map(len, expected))
         assert [len(numbers) for numbers in store.usable_by_source(100)] == list(map(len, sources))
+
+
+def test_a_store_that_is_pickled_keeps_its_direction(tmp_path: Path) -> None:
+    store = PairStore(tmp_path, written(tmp_path, [[([5], [6])]]), ("fa", "en"))
+    source, target = ForkingPickler.loads(ForkingPickler.dumps(store)).flat(np.array([0]))
+    assert (source.ids.tolist(), target.ids.tolist()) == ([6], [5])
 
 
 @pytest.mark.parametrize("kind", ["ids", "offsets"])

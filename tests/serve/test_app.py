@@ -1,7 +1,6 @@
-"""The JSON API: what it answers, and how it refuses; the page, and the limits."""
+"""The JSON API, its limits, and the page; most of their answers are in tests/fence/requests.yaml."""
 
 import json
-import math
 import re
 import sys
 from collections.abc import Iterator
@@ -35,13 +34,6 @@ def ask(api: TestClient, **request: Any) -> Any:
     return api.post("/api/translate", json=request)
 
 
-def test_each_line_gets_one_numbered_answer(api: TestClient) -> None:
-    lines = ask(api, text="a b\r\n\nc\u2028d").json()["lines"]
-    assert [(line["line"], line["source"]) for line in lines] == [(1, "a b"), (2, ""), (3, "c\u2028d")]
-    assert [line["translations"][0]["text"] for line in lines] == ["a b", "", "c d"]
-    assert ask(api, lines=[]).json() == {"lines": []}
-
-
 def test_attention_and_an_alignment_are_sent_on_request(api: TestClient) -> None:
     (line,) = ask(api, text="a b").json()["lines"]
     assert not {"alignment", "attention"} & line["translations"][0].keys()
@@ -50,31 +42,6 @@ def test_attention_and_an_alignment_are_sent_on_request(api: TestClient) -> None
     assert translation["alignment"]["weights"] == [[[0, 0.5]], [[0, 0.5]]], "this model looks at both ends"
     (segment,) = translation["attention"]
     assert segment["source"] == ["▁a", "▁b", "</s>"]
-
-
-JSON_TYPE = "application/json"
-
-
-@pytest.mark.parametrize(
-    ("body", "content_type", "status", "words"),
-    [
-        (b'{"lines": ["a", null]}', JSON_TYPE, 422, r"lines\.1: must be a valid string"),
-        (b"[" * 4_000, JSON_TYPE, 400, "error parsing the body"),
-        (b"null", JSON_TYPE, 422, "must be a valid dictionary|Field required|send a JSON object such as"),
-        (b'{"lines": ["a", "bc\\ud800"]}', JSON_TYPE, 422, r"lines\[1\] has a lone surrogate .* at position 2"),
-        (b'{"text": "\xff"}', JSON_TYPE, 400, "error parsing the body"),
-        (b'{"text": "a", "glossary": {"a": " "}}', JSON_TYPE, 422, "a term of the glossary, or its translation, is b"),
-        # Browsers send these content types to other sites without a preflight request, but not JSON.
-        (b'{"text": "a"}', "text/plain", 422, "as application/json"),
-        (b'{"text": "a"}', "application/x-www-form-urlencoded", 422, "as application/json"),
-    ],
-)
-def test_invalid_requests_get_a_documented_status_and_a_reason(
-    api: TestClient, body: bytes, content_type: str, status: int, words: str
-) -> None:
-    answer = api.post("/api/translate", content=body, headers={"Content-Type": content_type})
-    assert (answer.status_code, next(iter(answer.json()))) == (status, "detail")
-    assert re.search(words, answer.json()["detail"]), answer.json()
 
 
 def test_what_the_model_cannot_do_is_refused() -> None:
@@ -87,37 +54,19 @@ def test_what_the_model_cannot_do_is_refused() -> None:
 def test_the_limit_of_bytes_admits_every_text_within_the_other_limits(api: TestClient) -> None:
     lines = ["😀" * 15] * 4
     body = json.dumps({"lines": lines}, ensure_ascii=True, indent=2)
-    answer = api.post("/api/translate", content=body, headers={"Content-Type": JSON_TYPE})
+    answer = api.post("/api/translate", content=body, headers={"Content-Type": "application/json"})
     assert [line["source"] for line in answer.json()["lines"]] == lines
-
-
-def test_the_problems_of_a_request_are_described(api: TestClient) -> None:
-    schema = api.get("/api/openapi.json").json()
-    responses = schema["paths"]["/api/translate"]["post"]["responses"]
-    assert set(responses) == {"200", "411", "413", "422", "504"}
-
-
-@pytest.mark.parametrize("path", ["/docs", "/redoc", "/openapi.json"])
-def test_pages_of_the_framework_are_not_served(path: str, api: TestClient) -> None:
-    assert api.get(path).status_code == 404
 
 
 def test_translation_over_the_time_limit_is_cancelled() -> None:
     translator = held()
-    with client(translator, Limits(seconds=0.5)) as api:
+    with client(translator, Limits(seconds=0.05)) as api:
         answer = ask(api, text="a")
         translator.gate.set()
         assert api.get("/api/health").json()["waiting"] == 0
     assert answer.status_code == 504
-    assert answer.json()["detail"] == "the translation took longer than 0.5 seconds and was cancelled; send less"
+    assert answer.json()["detail"] == "the translation took longer than 0.05 seconds and was cancelled; send less"
     assert translator.dropped == [["a"]]
-
-
-def test_input_errors_give_422_and_internal_errors_give_500() -> None:
-    with client(held(opened=True)) as api:
-        refused = ask(api, text="bad")
-        assert (refused.status_code, refused.json()) == (422, {"detail": "bad is refused"})
-        assert ask(api, text="bug").status_code == 500
 
 
 def page(name: str = "sample", **search: Any) -> Any:
@@ -145,12 +94,6 @@ def test_page_limits_translations_to_the_beam(beam_width: int, selected: int) ->
     assert [number for number, option in enumerate(options, 1) if "selected" in option] == [selected]
 
 
-@pytest.mark.parametrize("seconds", [0.0, math.nan, math.inf])
-def test_time_limit_must_be_positive_and_finite(seconds: float) -> None:
-    with pytest.raises(InputError, match=f"limit of seconds is {seconds:g}; it must be positive"):
-        Limits(seconds=seconds)
-
-
 def test_missing_web_library_is_reported_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     check_installed()
     monkeypatch.setitem(sys.modules, "fastapi", None)
@@ -158,6 +101,5 @@ def test_missing_web_library_is_reported_with_advice(monkeypatch: pytest.MonkeyP
         check_installed()
 
 
-@pytest.mark.parametrize(("beam_size", "most"), [(3, 3), (1000, 10)])
-def test_a_wide_beam_does_not_let_a_request_ask_for_all_its_hypotheses(beam_size: int, most: int) -> None:
-    assert most_translations(SearchConfig(beam_size=beam_size)) == most
+def test_a_wide_beam_does_not_let_a_request_ask_for_all_its_hypotheses() -> None:
+    assert most_translations(SearchConfig(beam_size=1000)) == 10

@@ -1,17 +1,18 @@
 """The server on a real port: large requests, disconnecting clients, and a stop that answers pending requests."""
 
-import signal
 import socket
-import time
 from urllib.parse import urlsplit
 
 import httpx2
 import pytest
+import uvicorn
 
 from tests.support.serve_stand_ins import held, served
 from translator.errors import InputError
+from translator.run.signals import StopRequest
 from translator.serve import Limits
-from translator.serve.listening import is_loopback, listening_socket, url
+from translator.serve.app import make_app
+from translator.serve.listening import is_loopback, listening_socket, serve, url
 
 
 def connected(address: str) -> socket.socket:
@@ -74,11 +75,14 @@ def test_unusable_addresses_are_refused_with_advice(host: str, port: int) -> Non
         pass
 
 
-def test_a_pending_request_has_its_whole_time_after_a_stop_signal() -> None:
-    translator = held()
-    with served(translator, Limits(seconds=10)) as (address, stop), send(address, b'{"text": "a"}') as connection:
-        translator.inside.acquire()
-        stop.receive(signal.SIGTERM)
-        time.sleep(1.5)
-        translator.gate.set()
-        assert connection.recv(1000).startswith(b"HTTP/1.1 200")
+def test_a_pending_request_has_its_whole_time_after_a_stop_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds: list[int | None] = []
+
+    def run(server: uvicorn.Server, _: object) -> None:
+        seconds.append(server.config.timeout_graceful_shutdown)
+
+    monkeypatch.setattr(uvicorn.Server, "run", run)
+    limits = Limits(seconds=9.5)
+    with listening_socket("127.0.0.1", 0) as bound:
+        serve(make_app(held(), limits), bound, limits, StopRequest())
+    assert seconds == [11]

@@ -8,7 +8,14 @@ import yaml
 from translator.subword.glossary import Glossary
 from translator.subword.placeholders import PLACEHOLDERS, cut_out
 
-TERMS = {"neural network": "شبکهٔ عصبی", "network": "شبکه", "Apple": "اپل", "C++": "سی‌پلاس‌پلاس", "gate": "دروازه"}
+TERMS = {
+    "neural network": "شبکهٔ عصبی",
+    "network": "شبکه",
+    "Apple": "اپل",
+    "C++": "سی‌پلاس‌پلاس",
+    "gate": "دروازه",
+    "gate keeper": "دروازه‌بان",
+}
 GLOSSARY = Glossary(TERMS)
 EXAMPLES = yaml.safe_load(Path(__file__).with_name("examples.yaml").read_text(encoding="utf-8"))
 

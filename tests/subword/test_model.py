@@ -18,9 +18,9 @@ ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-@pytest.fixture(scope="module", params=["unigram", "bpe"])
-def with_bytes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> SubwordModel:
-    config = unigram(model_type=request.param, byte_fallback=True, vocabulary_size=380)
+@pytest.fixture(scope="module")
+def with_bytes(tmp_path_factory: pytest.TempPathFactory) -> SubwordModel:
+    config = unigram(byte_fallback=True, vocabulary_size=380)
     return trained((ENGLISH + PERSIAN) * 20, config, tmp_path_factory.mktemp("bytes") / "joint.model")
 
 

@@ -19,23 +19,22 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> PreparedCorpus:
 CASED = "The children of Łódź can read: ÉCOLE, می‌روم."
 
 
-@pytest.mark.parametrize(
-    ("joint", "files"), [(False, ["source.model", "target.model"]), (True, ["joint.model"])], ids=["separate", "joint"]
-)
+@pytest.mark.parametrize(("joint", "case"), [(False, "fold"), (False, "keep"), (True, "keep")])
 def test_models_are_trained_once_for_each_side_or_for_both(
-    tmp_path: Path, corpus: PreparedCorpus, joint: bool, files: list[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, corpus: PreparedCorpus, joint: bool, case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = unigram(joint=joint, vocabulary_size=120 if joint else 60)
+    config = unigram(joint=joint, case=case, vocabulary_size=120 if joint else 60)
     pair, folder = prepare_subword(config, corpus, tmp_path)
     assert pair.joint is joint
+    files = ["joint.model"] if joint else ["source.model", "target.model"]
     assert sorted(pair.sha256) == sorted(file.name for file in folder.glob("*.model")) == files
 
-    # They encode the text of their sides; a joint model keeps case, that of a source folds it.
-    english = ENGLISH if joint else [text.lower() for text in ENGLISH]
+    # They encode the text of their sides; that of a source may fold case.
+    english = ENGLISH if case == "keep" else [text.lower() for text in ENGLISH]
     assert pair.source.decode_ids(pair.source.encode(english)) == english
     assert pair.target.decode_ids(pair.target.encode(PERSIAN)) == PERSIAN
     lower, upper, title = pair.source.encode([CASED.lower(), CASED.upper(), CASED.title()])
-    assert (lower == upper == title) == (not joint)
+    assert (lower == upper == title) == (case == "fold")
 
     # The next time they are found.
     monkeypatch.setattr(preparation, "trainer", pytest.fail)

@@ -19,7 +19,7 @@ from translator.subword.spelling import FREQUENT, RARE, SpellingCorrector, count
 FAR_APART = ("children", "beautiful", "window", "yesterday", "mountain")
 COUNTS = dict.fromkeys(FAR_APART, FREQUENT) | {"invade": FREQUENT, "rare": RARE - 1, "teh": 1}
 NAMES = Path(__file__).with_name("names.txt").read_text().split()
-UNCORRECTED = yaml.safe_load(Path(__file__).with_name("examples.yaml").read_text(encoding="utf-8"))["uncorrected"]
+EXAMPLES = yaml.safe_load(Path(__file__).with_name("examples.yaml").read_text(encoding="utf-8"))
 
 
 @given(st.sampled_from(FAR_APART), st.integers(0, 10**6), st.sampled_from(["{}", "It: {}!", '"a {}," (b)', "a—{}…"]))
@@ -40,7 +40,7 @@ def test_no_name_is_corrected(place: str) -> None:
     assert [correct(text) for text in texts] == texts
 
 
-@pytest.mark.parametrize("text", UNCORRECTED)
+@pytest.mark.parametrize("text", EXAMPLES["uncorrected"])
 def test_what_is_no_clear_typing_error_stays_unchanged(text: str) -> None:
     assert SpellingCorrector(COUNTS)(text) == text
 
@@ -51,10 +51,7 @@ def test_a_correction_needs_to_be_more_frequent_in_a_larger_text(other_words: in
     assert SpellingCorrector(counts)("theer") == corrected
 
 
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [("Thsi is it.", "This is it."), ("Wheere, Thsi", "Where, Thsi"), ("Thea is it", "Thea is it"), ("THSI", "THSI")],
-)
+@pytest.mark.parametrize(("typed", "meant"), EXAMPLES["capitalized"])
 def test_a_capitalized_word_is_corrected_only_to_a_word_that_opens_a_sentence(typed: str, meant: str) -> None:
     counts = dict.fromkeys(("this", "where", "then", "they"), FREQUENT)
     assert SpellingCorrector(counts)(typed) == meant

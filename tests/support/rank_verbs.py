@@ -9,9 +9,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from safetensors.torch import save_file
 from torch.distributed.distributed_c10d import _set_pg_timeout
+from torch.distributed.elastic.multiprocessing.subprocess_handler import subprocess_handler
+from torch.distributed.elastic.rendezvous import dynamic_rendezvous
 
 from tests.support.small_model import small_model
 from translator.config import parse_config
@@ -22,7 +25,8 @@ from translator.run.signals import STOP_SIGNALS, StopRequest, stop_on_signals
 from translator.speed.blockwise_loss import blockwise_head_loss
 from translator.speed.gradients import FlatGradients
 from translator.training.distributed import Distributed
-from translator.training.launching import LostProcessError, errors_end_the_rank
+from translator.training.launching import LostProcessError, errors_end_the_rank, launch
+from translator.training.run_training import train_run
 
 PAIRS = [
     ([5], [20]),
@@ -100,7 +104,7 @@ def freeze(distributed: Distributed, folder: Path, request: StopRequest) -> None
     distributed.barrier()  # both are connected
     if distributed.rank == 1:
         os.kill(os.getpid(), signal.SIGSTOP)
-    _set_pg_timeout(timedelta(seconds=1))
+    _set_pg_timeout(timedelta(seconds=0.2))
     with request.deferred():
         distributed.sum([1.0])
 
@@ -113,8 +117,6 @@ def fail(distributed: Distributed, folder: Path, request: StopRequest) -> None:
 
 def train(folder: Path, request: StopRequest) -> None:
     """Train the recipe in `folder`; rank 1 has other settings, some of which it may have."""
-    from translator.training.run_training import train_run  # the other verbs need little of what it imports
-
     rank = int(os.environ["RANK"])
     overrides = [
         f"run.directory={folder / str(rank)}",
@@ -157,3 +159,15 @@ class Copy(subprocess.Popen[bytes]):
             for number in STOP_SIGNALS:
                 signal.signal(number, signal.SIG_DFL)
             run(args[-2], Path(args[-1]))
+
+
+def start_ranks(folder: Path, processes: int, verb: str) -> int:
+    """Launch processes that run a verb in a folder, from the environment of one that no launcher started."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"):
+            patch.delenv(name, raising=False)
+        patch.setattr(subprocess_handler, "Popen", Copy)
+        # Torch's launcher waits for other machines, and reads the source of all its callers for its records.
+        patch.setattr(dynamic_rendezvous, "_delay", lambda seconds: None)
+        patch.setattr(dynamic_rendezvous, "get_method_name", lambda depth=2: "")
+        return launch([verb, str(folder)], processes, StopRequest(), threads=1)

@@ -12,6 +12,9 @@ from translator.run.folder import RunFolder
 from translator.run.signals import StopRequest
 from translator.training.run_training import TrainingOutcome, train_run
 
+NO_HELD_OUT = "corpus.split={validation: 0, test: 0}"
+"""Leaves a run nothing to validate on and nothing to score, which takes longer than its training."""
+
 
 def tiny_config(folder: Path, *overrides: str) -> Config:
     """Return the tiny recipe with its corpus in `folder`, for fixtures that several tests share."""

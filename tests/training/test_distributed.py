@@ -1,20 +1,16 @@
 """Ranks as real processes: they compute what one process would."""
 
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.support.rank_verbs import PAIRS, gradients
+from tests.support.rank_verbs import PAIRS, gradients, start_ranks
 from translator.errors import ConfigError, Interrupted, RunError
 from translator.run.signals import STOP_SIGNALS
 from translator.training.distributed import Distributed, lost_process_errors
-
-StartMembers = Callable[[Path, int, str], int]
-pytestmark = pytest.mark.usefixtures("plain_environment")
 
 
 def notes(folder: Path, name: str) -> list[str]:
@@ -22,11 +18,11 @@ def notes(folder: Path, name: str) -> list[str]:
     return [(folder / f"{name}-{rank}").read_text(encoding="utf-8") for rank in range(2)]
 
 
-def test_two_ranks_compute_the_gradients_of_one_and_stop_together(tmp_path: Path, start_members: StartMembers) -> None:
+def test_two_ranks_compute_the_gradients_of_one_and_stop_together(tmp_path: Path) -> None:
     # All stop at one signal, after the same step.
     handlers = [signal.getsignal(number) for number in STOP_SIGNALS]
     with pytest.raises(Interrupted) as caught:
-        start_members(tmp_path, 2, "stop")
+        start_ranks(tmp_path, 2, "stop")
     assert caught.value.exit_code == 143
     assert [signal.getsignal(number) for number in STOP_SIGNALS] == handlers
     assert len(set(notes(tmp_path, "stopped"))) == 1

@@ -1,15 +1,19 @@
 """Precision, kernels and processes are chosen by rules from the hardware, and overridden by the recipe."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+import yaml
 
 from tests.support.gpu_stand_ins import CUDA_12_6, use_torch
 from translator.config import Config, TrainingConfig
 from translator.errors import ConfigError
 from translator.training import precision as room
 from translator.training.precision import Choices, choose, choose_processes
+
+EXAMPLES = yaml.safe_load(Path(__file__).with_name("examples.yaml").read_text(encoding="utf-8"))
 
 
 def choices(device: str, **settings: Any) -> Choices:
@@ -35,21 +39,11 @@ def test_a_cpu_computes_in_bf16_where_it_is_available_and_faster(
     assert choices("cpu") == Choices(precision=expected, compile=False, capture=False)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("four_gpus", "settings", "expected"),
-    [
-        ("A100", {"max_steps": 2000}, Choices("bf16", compile=True, capture=True)),
-        ("A100", {"max_steps": 1999}, Choices("bf16", compile=False, capture=True)),
-        ("A100", {"compile": "never"}, Choices("bf16", compile=False, capture=False)),
-        ("T4", {}, Choices("fp16", compile=True, capture=True)),
-        ("P100", {}, Choices("float32", compile=False, capture=True)),  # too old for fp16 and for Triton
-    ],
-    indirect=["four_gpus"],
-)
+@pytest.mark.parametrize(("four_gpus", "settings", "expected"), EXAMPLES["choices"], indirect=["four_gpus"])
 def test_a_gpu_computes_in_what_it_supports_in_a_graph_and_a_long_run_compiles(
-    four_gpus: None, settings: dict[str, Any], expected: Choices
+    four_gpus: None, settings: dict[str, Any], expected: dict[str, Any]
 ) -> None:
-    assert choices("cuda", **settings) == expected
+    assert choices("cuda", **settings) == Choices(**expected)
 
 
 @pytest.mark.parametrize("four_gpus", ["A100"], indirect=True)

@@ -1,24 +1,19 @@
 """The best validation of a run."""
 
 import math
+from pathlib import Path
 
 import pytest
+import yaml
 
 from translator.training.progress import TrainingProgress
 
+EXAMPLES = yaml.safe_load(Path(__file__).with_name("examples.yaml").read_text(encoding="utf-8"))
 
-@pytest.mark.parametrize(
-    ("metric", "scores", "best_numbers", "without_gain"),
-    [
-        ("chrf", (10, 12, 11), [0, 1], 1),
-        ("loss", (3, 2, 2), [0, 1], 1),
-        ("chrf", (math.nan, 5, math.nan), [1], 1),
-        # No pair fits into a row, so early stopping has nothing to compare.
-        ("chrf", (5, None), [0], 0),
-    ],
-)
+
+@pytest.mark.parametrize(("metric", "scores", "best_numbers", "without_gain"), EXAMPLES["validations"])
 def test_a_higher_chrf_or_a_lower_loss_is_the_best(
-    metric: str, scores: tuple[float | None, ...], best_numbers: list[int], without_gain: int
+    metric: str, scores: list[float | None], best_numbers: list[int], without_gain: int
 ) -> None:
     progress = TrainingProgress()
     for progress.step, score in enumerate(scores):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.tiny_runs import assert_same_bits, final, run
+from tests.support.tiny_runs import NO_HELD_OUT, assert_same_bits, final, run
 from translator.checkpoint.files import load_checkpoint
 from translator.checkpoint.state import find_checkpoint, steps_saved
 from translator.config import Config
@@ -32,6 +32,7 @@ ALL_THAT_A_CHECKPOINT_HOLDS = (
     "subword.vocabulary_size=40",
     "subword.byte_fallback=false",
     "training.augmentation.typos=0.3",
+    NO_HELD_OUT,
 )
 
 
@@ -67,7 +68,7 @@ def interrupted(config: Config) -> None:
 
 
 def test_resumed_equals_uninterrupted_at_the_border_of_an_epoch(tiny: Any, tmp_path: Path, after_update: At) -> None:
-    settings = (*ALL_THAT_A_CHECKPOINT_HOLDS, "training.max_steps=8", "training.validate_every=100")
+    settings = (*ALL_THAT_A_CHECKPOINT_HOLDS, "training.max_steps=8")
     whole = tiny(f"run.directory={tmp_path}/whole", *settings)
     run(whole)
 
@@ -119,6 +120,6 @@ def test_a_signal_during_the_last_save_is_not_lost(tiny: Any, monkeypatch: pytes
         kill_ourselves(signal.SIGTERM)
 
     monkeypatch.setattr(TrainingState, "save", save_with_a_signal)
-    config = tiny("training.max_steps=2", "training.validate_every=100")
+    config = tiny("training.max_steps=2", NO_HELD_OUT)
     interrupted(config)
     assert steps_saved(checkpoints(config)) == [2]
