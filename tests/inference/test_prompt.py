@@ -61,11 +61,14 @@ class Person:
         os.write(self._master, keys)
 
     def stop(self) -> None:
-        """Send a stop signal until the program says that it stops: one that comes just before it waits is unnoticed."""
-        while b"stopped" not in self.screen:
+        """Send a stop signal until the program answers, and wait until it says that it stops.
+
+        One that comes just before it waits is unnoticed. But a second one would end it before it is done.
+        """
+        self.process.send_signal(signal.SIGTERM)
+        while not select.select([self._master], [], [], 5)[0]:
             self.process.send_signal(signal.SIGTERM)
-            if select.select([self._master], [], [], 0.5)[0]:
-                self.screen += os.read(self._master, 1024)
+        self.see(b"stopped")
 
     def leave(self) -> tuple[int, str]:
         """Wait for the program to end, and return its exit code and its standard output."""
