@@ -142,6 +142,11 @@ def test_a_downloaded_dataset_is_a_corpus_or_test_sets_as_it_is(server: Server, 
     obtain(dataset, folder)
     assert contents(folder) == files
 
+    # None of the files is private, unless the umask says so.
+    new = tmp_path / "new"
+    new.touch()
+    assert {path.stat().st_mode for path in folder.rglob("*") if path.is_file()} == {new.stat().st_mode}
+
 
 def test_download_retries_after_errors_and_damage_and_skips_an_existing_file(
     server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture

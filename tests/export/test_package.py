@@ -78,6 +78,24 @@ def test_each_format_is_self_contained_and_its_card_code_works(
     assert line[:4] == first_words
 
 
+@pytest.mark.parametrize(("weights", "precision"), [("int8", "int8"), ("bfloat16", "bf16"), ("float16", "float32")])
+def test_an_export_is_searched_in_the_type_of_its_weights_where_a_search_has_it(
+    weights: str, precision: str, shared_run: RunFolder, tmp_path: Path
+) -> None:
+    export = export_run(shared_run.path, "ctranslate2", tmp_path / "out", quantization=weights)
+    assert RunFolder(export).config().search.precision == precision
+
+
+def test_exports_whose_weights_are_rounded_differently_do_not_continue_each_others_files(
+    shared_run: RunFolder, tmp_path: Path
+) -> None:
+    identities = set()
+    for weights in ("float16", "int16"):
+        export = export_run(shared_run.path, "ctranslate2", tmp_path / weights, quantization=weights)
+        identities.add(Translator.load(export).identity)
+    assert len(identities) == 2
+
+
 @pytest.fixture
 def export(exports: dict[str, Path], tmp_path: Path) -> Path:
     """A copy of the export for CTranslate2."""

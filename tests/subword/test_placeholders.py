@@ -39,6 +39,11 @@ def test_a_part_comes_back_once_though_the_model_repeats_its_placeholder() -> No
     assert put_back(f"{FIRST} and {FIRST} of {SECOND}", {FIRST: "12"}) == "12 and of"
 
 
+def test_a_part_after_the_last_mark_moves_before_it_only_if_the_source_ends_with_a_mark() -> None:
+    assert put_back(f"خانهٔ. {FIRST}", {FIRST: "12"}, "House 12.") == "خانهٔ 12."
+    assert put_back(f"خانهٔ. {FIRST}", {FIRST: "12"}, "House. 12") == "خانهٔ. 12"
+
+
 @given(st.text(st.sampled_from([*PLACEHOLDERS, *"1 a@.org"])), st.integers(0, 3))
 def test_only_the_placeholders_of_copied_parts_are_in_the_text(text: str, count: int) -> None:
     shown, copied = cut_out(f"12 {text}", PLACEHOLDERS[:count])
