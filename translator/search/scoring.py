@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from translator.core import EOS, PAD, SOS
+from translator.core import SOS
 from translator.core.batch import collate_source
 from translator.core.hypothesis import Hypothesis, Rows, SearchSettings
 
@@ -42,7 +42,6 @@ def _label_log_probabilities(model: Callable[[Tensor, Tensor], Tensor], source: 
     """Return the log-probability (B, T) float32 of each of `labels` (B, T), for `source` (B, S)."""
     beginnings = labels.new_full((len(labels), 1), SOS)
     target_input = torch.cat((beginnings, labels[:, :-1]), dim=1)  # (B, T)
-    target_input = target_input.masked_fill(target_input == EOS, PAD)  # positions after the end are ignored
     logits = model(source, target_input).float()  # (B, T, V)
     label_logits = logits.gather(2, labels.unsqueeze(2)).squeeze(2)  # (B, T)
     return label_logits - logits.logsumexp(dim=2)
