@@ -1,9 +1,13 @@
 """Output paths given by a user: links are kept, only regular files are replaced, and no input or file of a run."""
 
+import errno
 import os
+import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -67,6 +71,15 @@ def test_standard_output_is_a_stream_that_is_not_truncated(tmp_path: Path) -> No
     with log.open("a") as file:
         subprocess.run([sys.executable, "-c", WRITE], stdout=file, check=True)
     assert log.read_text(encoding="utf-8") == "earlier\nbefore\nمتن\nمتن\n"
+
+
+def test_a_folder_that_takes_no_file_is_told_with_the_name_of_the_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = PermissionError(errno.EACCES, "denied", str(tmp_path / "tmp1a2b"))
+    monkeypatch.setattr(tempfile, "TemporaryFile", Mock(side_effect=error))
+    with pytest.raises(StorageError, match=rf"^cannot write {re.escape(str(tmp_path / 'out.txt'))}: permission denied"):
+        resolve_output(tmp_path / "out.txt")
 
 
 # --- what may not be an output ---
